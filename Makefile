@@ -1,0 +1,85 @@
+# frameperf: see README.md. `make help` lists the targets.
+CC       ?= cc
+CLANG    ?= clang
+BPFTOOL  ?= bpftool
+BUILD    ?= build
+SANITIZE ?=
+PREFIX   ?= /usr/local
+
+ARCH     := $(shell $(CC) -dumpmachine | sed -e 's/-.*//')
+BPF_ARCH := $(if $(filter aarch64,$(ARCH)),arm64,x86)
+
+warnings := -Wall -Wextra -Werror -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wpointer-arith
+sanitize := $(if $(SANITIZE),-fsanitize=address$(comma)undefined -fno-sanitize-recover=undefined)
+comma    := ,
+CFLAGS   ?= -O2 -g
+all_cflags  = -std=c17 -D_GNU_SOURCE $(warnings) $(CFLAGS) $(sanitize) -fno-omit-frame-pointer \
+	      -Iinclude -Iuserspace -I$(BUILD)/skeleton -MMD -MP
+all_ldflags = $(LDFLAGS) $(sanitize)
+libs        = -lbpf -ldw -lelf -lzstd -ljansson -liberty -lpthread -lm
+bpf_cflags  = -O2 -g -std=gnu11 -target bpf -D__TARGET_ARCH_$(BPF_ARCH) -Wall -Wextra -Werror \
+	      -Wno-unused-parameter -Wno-missing-declarations -Iinclude -Ivmlinux -Ibpf
+
+# One BPF object and skeleton per concern: each loads, and fails, alone.
+bpf_sources := $(wildcard bpf/*.bpf.c)
+bpf_objects := $(bpf_sources:bpf/%.bpf.c=$(BUILD)/bpf/%.bpf.o)
+skeletons   := $(bpf_sources:bpf/%.bpf.c=$(BUILD)/skeleton/%.skel.h)
+
+lib_sources  := $(wildcard userspace/*/*.c)
+lib_objects  := $(lib_sources:%.c=$(BUILD)/%.o)
+tool_sources := $(wildcard tools/*.c)
+tool_objects := $(tool_sources:%.c=$(BUILD)/%.o)
+unit_sources := $(wildcard tests/unit/*/*.c tests/unit/*.c)
+unit_objects := $(unit_sources:%.c=$(BUILD)/%.o)
+
+.PHONY: all
+all: $(BUILD)/frameperf
+
+$(BUILD)/bpf/%.bpf.o: bpf/%.bpf.c $(wildcard bpf/*.h vmlinux/*.h include/frameperf/*.h)
+	@mkdir -p $(@D)
+	$(CLANG) $(bpf_cflags) -c $< -o $@
+
+$(BUILD)/skeleton/%.skel.h: $(BUILD)/bpf/%.bpf.o
+	@mkdir -p $(@D)
+	$(BPFTOOL) gen skeleton $< name $*_bpf > $@.tmp && mv $@.tmp $@
+
+$(BUILD)/%.o: %.c | $(skeletons)
+	@mkdir -p $(@D)
+	$(CC) $(all_cflags) -c $< -o $@
+
+$(BUILD)/libframeperf.a: $(lib_objects)
+	@rm -f $@
+	$(AR) rcs $@ $^
+
+$(BUILD)/frameperf: $(tool_objects) $(BUILD)/libframeperf.a
+	$(CC) $(all_ldflags) $^ $(libs) -o $@
+
+$(BUILD)/unit-tests: $(unit_objects) $(BUILD)/libframeperf.a
+	$(CC) $(all_ldflags) $^ $(libs) -lcriterion -o $@
+
+-include $(lib_objects:.o=.d) $(tool_objects:.o=.d) $(unit_objects:.o=.d)
+
+.PHONY: unit
+unit: $(BUILD)/unit-tests ## unit tests (Criterion); UNIT="--filter session/*" narrows
+	$(BUILD)/unit-tests -j2 $(UNIT)
+
+formatted := $(wildcard include/frameperf/*.h userspace/*/*.[ch] tools/*.[ch] bpf/*.[ch] vmlinux/*.h \
+	       tests/unit/*.[ch] tests/unit/*/*.[ch] tests/workloads/*.[ch] tests/live/*.[ch] tests/fuzz/*.[ch] \
+	       tests/bench/*.[ch])
+
+.PHONY: format check-format check-layers
+format: ## clang-format everything in place
+	clang-format -i $(formatted)
+check-format: ## fails when something is not formatted
+	clang-format --dry-run -Werror $(formatted)
+check-layers: ## proves from the includes that dependencies point one way
+	sh tests/check-layers.sh
+
+.PHONY: clean help
+clean: ## removes what was built
+	rm -rf $(BUILD)
+help: ## this list
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 20
+
+.DELETE_ON_ERROR:
+.SECONDARY:

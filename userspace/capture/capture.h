@@ -1,0 +1,70 @@
+/* Recording: loads the BPF programs, opens perf events and probes, follows the target, drains the rings into
+ * the aggregator. The only user of libbpf.
+ */
+#ifndef FPERF_CAPTURE_CAPTURE_H
+#define FPERF_CAPTURE_CAPTURE_H
+
+#include "base/error.h"
+#include "base/log.h"
+#include "frameperf/reasons.h"
+#include "session/writer.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+struct fperf_capture;
+
+enum fperf_unwind_mode { FPERF_UNWIND_AUTO, FPERF_UNWIND_FP, FPERF_UNWIND_TABLE, FPERF_UNWIND_DUMP };
+
+struct fperf_capture_mark {
+	const char *path;   /* as the target sees it, or a file name that mapped modules are matched with */
+	const char *symbol; /* "name", "name@VER", or "+0xOFFSET" (file offset) */
+	const char *name;
+};
+
+struct fperf_capture_scope {
+	struct fperf_capture_mark begin, end;
+};
+
+struct fperf_capture_options {
+	const pid_t *pids; /* processes to record, already running (or a child stopped before exec) */
+	size_t pid_count;
+	uint32_t frequency_hz;
+	enum fperf_unwind_mode unwind;
+	bool frame_auto;
+	const struct fperf_capture_mark *frame; /* NULL: auto or off */
+	const struct fperf_capture_mark *marks;
+	size_t mark_count;
+	const struct fperf_capture_scope *scopes;
+	size_t scope_count;
+	uint32_t drain_interval_ms;  /* 0: 10 */
+	struct fperf_writer *writer; /* borrowed */
+	const struct fperf_log *log;
+};
+
+/* Everything that can be attached is; a source that cannot is marked failed or absent in the session with its
+ * reason, and the others go on. Fails only when nothing could be recorded at all, or the target is gone. */
+int fperf_capture__start(const struct fperf_capture_options *options, struct fperf_capture **capture,
+			 struct fperf_error *err);
+
+/* Drains once. Returns 1 while the target lives, 0 when all its processes have ended, negative on failure of
+ * the session file (recording should stop). Waits up to `timeout_ms` first; a signal ends the wait early. */
+int fperf_capture__poll(struct fperf_capture *capture, int timeout_ms, struct fperf_error *err);
+
+/* Detaches everything, drains what is left, closes open intervals, writes totals. */
+int fperf_capture__stop(struct fperf_capture *capture, const char *end_reason, struct fperf_error *err);
+void fperf_capture__free(struct fperf_capture *capture);
+
+struct fperf_capture_status {
+	uint64_t records;
+	uint64_t lost[FPERF_SOURCES][FPERF_LOSS_REASONS];
+	uint8_t source_state[FPERF_SOURCES]; /* enum fperf_source_state */
+	char source_reason[FPERF_SOURCES][160];
+	uint64_t bpf_ns; /* run time of our programs; 0: kernel does not tell */
+};
+
+void fperf_capture__status(const struct fperf_capture *capture, struct fperf_capture_status *status);
+
+#endif

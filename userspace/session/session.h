@@ -1,0 +1,63 @@
+/* A session in memory: every record of a session file, in arrays by type. Filled by the reader, or by hand in
+ * tests. */
+#ifndef FPERF_SESSION_SESSION_H
+#define FPERF_SESSION_SESSION_H
+
+#include "base/error.h"
+#include "frameperf/records.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct fperf_session;
+
+/* What was found wrong while reading; all zero for a whole file. */
+struct fperf_session_damage {
+	uint32_t chunks_bad;	  /* checksum or structure wrong: passed over */
+	uint32_t chunks_unknown;  /* types of a newer version: passed over, not damage */
+	uint64_t bytes_skipped;	  /* searched through for the next intact chunk */
+	uint64_t records_dropped; /* refer to something that is lost in a bad chunk */
+	bool tail_cut;		  /* the file ends inside a chunk */
+	bool no_end;		  /* the recording was not closed (end record missing) */
+	char first[160];	  /* what the first damage was and at which file offset; "" if none */
+};
+
+struct fperf_session *fperf_session__new(void); /* empty; NULL when out of memory */
+void fperf_session__free(struct fperf_session *session);
+
+/* Appends a copy of one record (struct fperf_rec_TYPE); strings and stack frames are copied too. */
+int fperf_session__add(struct fperf_session *session, enum fperf_record_type type, const void *record,
+		       struct fperf_error *err);
+
+/* After the last add: sorts events by time, builds the indexes that the getters below use. The reader calls
+ * it. */
+int fperf_session__seal(struct fperf_session *session, struct fperf_error *err);
+
+/* Reads a whole file. Damage is not an error: what is readable is read, and *damage tells. Errors: cannot be
+ * opened, is no session file, major version too new, out of memory. Memory is bounded by `limit` bytes (0: 2
+ * GiB), beyond which -EFBIG. The caller frees *session. */
+int fperf_session__load(const char *path, size_t limit, struct fperf_session **session,
+			struct fperf_session_damage *damage, struct fperf_error *err);
+
+/* Array of all records of a type; `fperf_session__records(s, FPERF_RECORD_SAMPLE, &n)` is a
+ * `const struct fperf_rec_sample *`. Events are sorted by time (off-CPU by out_ns). NULL when there are none.
+ */
+const void *fperf_session__records(const struct fperf_session *session, enum fperf_record_type type,
+				   size_t *count);
+
+/* By id; NULL when id is 0 or was lost. */
+const struct fperf_rec_module *fperf_session__module(const struct fperf_session *session, uint32_t id);
+const struct fperf_rec_process *fperf_session__process(const struct fperf_session *session, uint32_t id);
+const struct fperf_rec_thread *fperf_session__thread(const struct fperf_session *session, uint32_t id);
+const struct fperf_rec_stack *fperf_session__stack(const struct fperf_session *session, uint32_t id);
+const struct fperf_rec_marker *fperf_session__marker(const struct fperf_session *session, uint32_t id);
+
+/* NUL-terminated; "" when the id is 0 or lost. `size` may be NULL. */
+const char *fperf_session__string(const struct fperf_session *session, uint32_t id, size_t *size);
+
+/* Value of a meta key, NULL when absent; and as a number, `fallback` when absent or not a decimal number. */
+const char *fperf_session__meta(const struct fperf_session *session, const char *key);
+uint64_t fperf_session__meta_u64(const struct fperf_session *session, const char *key, uint64_t fallback);
+
+#endif

@@ -1,0 +1,58 @@
+/* Writes a session file: an append-only sequence of self-contained chunks, see docs/session-format.md. */
+#ifndef FPERF_SESSION_WRITER_H
+#define FPERF_SESSION_WRITER_H
+
+#include "base/error.h"
+#include "frameperf/records.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+struct fperf_writer;
+
+struct fperf_writer_options {
+	const char *path; /* created; an existing regular file is replaced, a symbolic link is refused */
+	uid_t owner_uid;  /* file is given to this user; (uid_t)-1: as it is */
+	gid_t owner_gid;
+	uint32_t chunk_bytes; /* pending raw bytes after which a chunk is written; 0: 256 KiB */
+	int zstd_level;	      /* 0: the default of this writer */
+};
+
+/* What was written, for `info`, the end message and tests. */
+struct fperf_writer_stats {
+	uint64_t file_bytes;
+	uint64_t raw_bytes; /* before compression */
+	uint32_t chunks;
+	uint64_t records[FPERF_RECORD_TYPES];
+	uint64_t records_lost; /* could not be written (disk full): counted, memory released */
+};
+
+int fperf_writer__open(const struct fperf_writer_options *options, struct fperf_writer **writer,
+		       struct fperf_error *err);
+
+/* Takes a copy of one record (struct fperf_rec_TYPE). Writes chunks when enough is pending. A write error is
+ * sticky: it is returned once, later adds count into records_lost and return 0, so that recording can end in
+ * an orderly way. */
+int fperf_writer__add(struct fperf_writer *writer, enum fperf_record_type type, const void *record,
+		      struct fperf_error *err);
+
+/* Interns a string: adds a string record when it is new; returns its id (0 for "" or when out of memory). */
+uint32_t fperf_writer__string(struct fperf_writer *writer, const void *bytes, size_t size);
+uint32_t fperf_writer__text(struct fperf_writer *writer, const char *text); /* NUL-terminated; NULL is "" */
+
+/* Adds a meta record. */
+int fperf_writer__meta(struct fperf_writer *writer, const char *key, const char *value,
+		       struct fperf_error *err);
+int fperf_writer__meta_u64(struct fperf_writer *writer, const char *key, uint64_t value,
+			   struct fperf_error *err);
+
+/* Writes everything pending, dictionary first; with `sync` also fdatasync()s. Called every few seconds. */
+int fperf_writer__flush(struct fperf_writer *writer, bool sync, struct fperf_error *err);
+
+void fperf_writer__stats(const struct fperf_writer *writer, struct fperf_writer_stats *stats);
+
+/* Flushes, writes the end chunk, closes and frees, also on failure. A NULL writer is fine. */
+int fperf_writer__close(struct fperf_writer *writer, struct fperf_error *err);
+
+#endif
