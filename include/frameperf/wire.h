@@ -175,7 +175,7 @@ struct fperf_wire_task_state { /* FPERF_WIRE_TASK */
 _Static_assert(sizeof(struct fperf_wire_header) == 24, "wire header");
 _Static_assert(sizeof(struct fperf_wire_stack) == 16, "wire stack");
 _Static_assert(sizeof(struct fperf_wire_sample) == 56, "wire sample");
-_Static_assert(sizeof(struct fperf_wire_offcpu) == 176, "wire offcpu");
+_Static_assert(sizeof(struct fperf_wire_offcpu) == 168, "wire offcpu");
 _Static_assert(sizeof(struct fperf_wire_mark) == 56, "wire mark");
 
 #endif

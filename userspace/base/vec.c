@@ -27,3 +27,13 @@ int fperf_vec__grow(void **data, size_t *capacity, size_t need, size_t size)
 	*capacity = wanted;
 	return 0;
 }
+
+void *fperf_vec__append(void **data, size_t *count, size_t *capacity, size_t size)
+{
+	void *element;
+
+	if (fperf_vec__grow(data, capacity, *count + 1, size))
+		return NULL;
+	element = (char *)*data + (*count)++ * size;
+	return memset(element, 0, size);
+}

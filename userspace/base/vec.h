@@ -9,10 +9,11 @@
  * `*data` is reallocated: pointers into it become invalid. */
 int fperf_vec__grow(void **data, size_t *capacity, size_t need, size_t size);
 
-/* fperf_vec__push(&array, &count, &capacity): pointer to a new zeroed element, or NULL when out of memory. */
+/* A new zeroed element at the end, or NULL when out of memory; *data is reallocated as above. */
+void *fperf_vec__append(void **data, size_t *count, size_t *capacity, size_t size);
+
+/* The same for a typed array: `struct x *x = fperf_vec__push(&array, &count, &capacity);` */
 #define fperf_vec__push(array, count, capacity)                                                              \
-	(fperf_vec__grow((void **)(array), (capacity), *(count) + 1, sizeof(**(array)))                      \
-		 ? NULL                                                                                      \
-		 : &(*(array))[(*(count))++])
+	fperf_vec__append((void **)(array), (count), (capacity), sizeof(**(array)))
 
 #endif
