@@ -13,7 +13,7 @@ warnings := -Wall -Wextra -Werror -Wshadow -Wstrict-prototypes -Wmissing-prototy
 sanitize := $(if $(SANITIZE),-fsanitize=address$(comma)undefined -fno-sanitize-recover=undefined)
 comma    := ,
 CFLAGS   ?= -O2 -g
-all_cflags  = -std=c17 -D_GNU_SOURCE $(warnings) $(CFLAGS) $(sanitize) -fno-omit-frame-pointer \
+all_cflags  = -std=c17 -D_GNU_SOURCE $(warnings) $(CFLAGS) $(sanitize) -fno-omit-frame-pointer -fno-strict-aliasing \
 	      -Iinclude -Iuserspace -I$(BUILD)/skeleton -MMD -MP
 all_ldflags = $(LDFLAGS) $(sanitize)
 libs        = -lbpf -ldw -lelf -lzstd -ljansson -liberty -lpthread -lm

@@ -1,0 +1,55 @@
+/* A source of events inside capture: one file and one row in the table of capture.c each. Sources fail alone.
+ */
+#ifndef FPERF_CAPTURE_SOURCE_H
+#define FPERF_CAPTURE_SOURCE_H
+
+#include "aggregate/aggregate.h"
+#include "base/error.h"
+#include "base/log.h"
+#include "capture/capture.h"
+
+#include <stddef.h>
+#include <stdint.h>
+
+struct bpf_object;
+
+/* What every source sees of the recording; all borrowed, valid until stop. */
+struct fperf_capture_context {
+	const struct fperf_capture_options *options;
+	struct fperf_aggregate *aggregate;
+	struct fperf_writer *writer;
+	const struct fperf_log *log;
+	uint64_t start_ns;
+	void *shared; /* shared BPF maps, see program.h */
+};
+
+/* A mapping of executable memory that appeared in a target process. */
+struct fperf_capture_mapping {
+	uint32_t pid;
+	uint32_t module; /* session-wide id */
+	uint64_t time_ns, start, end, file_offset;
+	const char *path; /* as the target sees it; "" for anonymous memory */
+};
+
+struct fperf_capture_source_ops {
+	enum fperf_source source;
+	const char *name; /* as in the session and in `report --json`: "sample" */
+
+	/* Attaches. Returns 0 when active and puts what is used into `reason` ("cpu-clock, 1000 Hz, per
+	 * thread"); a negative errno and `err` when it failed; -ENODEV with `reason` when this machine does
+	 * not have it. */
+	int (*start)(struct fperf_capture_context *context, void **state, char *reason, size_t reason_size,
+		     struct fperf_error *err);
+
+	/* Each may be NULL. */
+	void (*on_process)(void *state, uint32_t pid); /* new target process */
+	void (*on_exit)(void *state, uint32_t pid);    /* last thread of it ended */
+	void (*on_mapping)(void *state, const struct fperf_capture_mapping *mapping);
+	void (*poll)(void *state, uint64_t now_ns); /* once per drain round, before the rings are read */
+
+	/* Detaches and frees; writes what it still has to say into the session. Always called after a start
+	 * that returned 0. */
+	void (*stop)(void *state, uint64_t end_ns);
+};
+
+#endif
