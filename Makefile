@@ -63,8 +63,22 @@ $(BUILD)/unit-tests: $(unit_objects) $(BUILD)/libframeperf.a
 unit: $(BUILD)/unit-tests ## unit tests (Criterion); UNIT="--filter session/*" narrows
 	$(BUILD)/unit-tests -j2 $(UNIT)
 
+# Small programs that the live tests record.
+target_sources := $(wildcard tests/live/targets/*.c)
+targets        := $(patsubst tests/live/targets/%.c,$(BUILD)/targets/%,$(filter-out %/plugin.c,$(target_sources))) $(BUILD)/targets/plugin.so
+$(BUILD)/targets/%: tests/live/targets/%.c tests/live/targets/spin.h
+	@mkdir -p $(@D)
+	$(CC) -std=gnu17 -D_GNU_SOURCE -O2 -g -fno-omit-frame-pointer $(filter-out -Wmissing-prototypes,$(warnings)) -pthread $< -ldl -o $@
+$(BUILD)/targets/plugin.so: tests/live/targets/plugin.c tests/live/targets/spin.h
+	@mkdir -p $(@D)
+	$(CC) -std=gnu17 -O2 -g -fomit-frame-pointer -fPIC -shared $(filter-out -Wmissing-prototypes,$(warnings)) $< -o $@
+
+.PHONY: live
+live: $(BUILD)/frameperf $(targets) ## live tests: real BPF on this machine; LIVE=PATTERN narrows
+	BUILD=$(BUILD) tests/live/run.sh $(LIVE)
+
 formatted := $(wildcard include/frameperf/*.h userspace/*/*.[ch] tools/*.[ch] bpf/*.[ch] vmlinux/*.h \
-	       tests/unit/*.[ch] tests/unit/*/*.[ch] tests/workloads/*.[ch] tests/live/*.[ch] tests/fuzz/*.[ch] \
+	       tests/unit/*.[ch] tests/unit/*/*.[ch] tests/workloads/*.[ch] tests/live/targets/*.[ch] tests/fuzz/*.[ch] \
 	       tests/bench/*.[ch])
 
 .PHONY: format check-format check-layers

@@ -1,0 +1,36 @@
+# Numbers that must be right.
+# shellcheck shell=bash
+
+test_hotspots_60_30_10() {
+	record -- "$TARGETS/hotspots" 20
+	valid
+	expect "abs(share('hot_sixty') - 0.60) <= 0.015" "abs(share('hot_thirty') - 0.30) <= 0.015" \
+		"abs(share('hot_ten') - 0.10) <= 0.015"
+}
+
+test_cpu_time_agrees_with_the_kernel() {
+	record -- "$TARGETS/many_threads" 200 >cpu
+	expect "abs(sum(t['cpu_ns'] for t in threads) - $(head -1 cpu)) <= 0.02 * $(head -1 cpu)"
+	record -- "$TARGETS/hotspots" 3
+	expect "abs(sum(t['cpu_ns'] for t in thread('hotspots')) - 3e9) <= 0.01 * 3e9"
+}
+
+test_20000_switches_stay_affordable() {
+	local alone recorded
+	alone=$("$TARGETS/switcher" 3)
+	recorded=$(record -- "$TARGETS/switcher" 3 | head -1)
+	note "$((alone / 3)) hand-overs/s alone, $((recorded / 3)) recorded"
+	valid
+	expect "sum(t['switches'] for t in threads) > 1000"
+	[ "$recorded" -gt $((alone / 2)) ] || die "recording halves the switch rate"
+}
+
+test_doom_agrees_with_perf() {
+	# Both watch the same run. Rank of self time, for all above 3 %: by module and function where perf has a name.
+	"$PLAY" dsda-doom 60 -- "$FP" record -o "$PWD/s.fperf" -- perf record -q -e cpu-clock -F 999 -o "$PWD/perf.data" \
+		>game.log 2>&1 || die "run fails: $(tail -5 game.log)"
+	valid
+	perf script -i perf.data -F comm,ip,sym,dso >perf.txt 2>/dev/null
+	"$FP" report s.fperf --json >report.json
+	python3 "$TOP/tests/live/compare_perf.py" report.json perf.txt dsda-doom
+}
