@@ -1,6 +1,8 @@
 /* What we need to know of an ELF file besides names: identity, segments, symbol addresses. Every read is
- * bounded: the file may be hostile, cut, or change while it is read (it is copied or mapped privately, and
- * truncation is survived).
+ * bounded: the file may be hostile, cut, or change while it is read. It is never mapped: blocks are copied
+ * when something in them is first asked for, so truncation cannot raise SIGBUS, what was checked stays as it
+ * was, and the identity of a 150 MB engine costs a few blocks. One thread at a time may use a struct
+ * fperf_elf.
  *
  * Works from program headers alone: section headers may be missing. 64-bit little-endian only; others give
  * -ENOEXEC.
@@ -36,6 +38,7 @@ int fperf_elf__open_memory(const void *data, size_t size, const char *name_for_e
 			   struct fperf_error *err); /* borrows `data`; for the vDSO and tests */
 void fperf_elf__close(struct fperf_elf *elf);
 
+/* The whole file, which this reads if it must: for small files. NULL when it cannot be read. */
 const uint8_t *fperf_elf__data(const struct fperf_elf *elf, size_t *size);
 uint16_t fperf_elf__machine(const struct fperf_elf *elf); /* EM_X86_64, EM_AARCH64 */
 uint16_t fperf_elf__type(const struct fperf_elf *elf);	  /* ET_EXEC, ET_DYN */
@@ -52,8 +55,8 @@ const struct fperf_elf_segment *fperf_elf__segments(const struct fperf_elf *elf,
 bool fperf_elf__offset_to_address(const struct fperf_elf *elf, uint64_t file_offset, uint64_t *address);
 bool fperf_elf__address_to_offset(const struct fperf_elf *elf, uint64_t address, uint64_t *file_offset);
 
-/* False when the file has none (no section headers, or no such section). Compressed sections are not
- * expanded. */
+/* False when the file has none: no section headers, no such section, or one without bytes of its own (NOBITS,
+ * compressed). */
 bool fperf_elf__section(const struct fperf_elf *elf, const char *name, struct fperf_elf_section *section);
 
 /* Location of .eh_frame: by section header, else through PT_GNU_EH_FRAME's pointer; of .eh_frame_hdr
@@ -64,6 +67,7 @@ bool fperf_elf__eh_frame(const struct fperf_elf *elf, struct fperf_elf_section *
 /* File offset of a defined function for an entry probe: looks in .symtab and .dynsym (through PT_DYNAMIC when
  * there are no section headers). Takes versioned names: "sym" matches "sym@VER" (default version first),
  * "sym@VER" that one. An IFUNC gives -ENOTSUP with the hint to name the implementation. Not found: -ENOENT.
+ * Several local functions of that name: -ENOTUNIQ.
  * `address` may be NULL. */
 int fperf_elf__find_function(const struct fperf_elf *elf, const char *symbol, uint64_t *file_offset,
 			     uint64_t *address, struct fperf_error *err);
