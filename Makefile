@@ -10,8 +10,8 @@ ARCH     := $(shell $(CC) -dumpmachine | sed -e 's/-.*//')
 BPF_ARCH := $(if $(filter aarch64,$(ARCH)),arm64,x86)
 
 warnings := -Wall -Wextra -Werror -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wpointer-arith
-sanitize := $(if $(SANITIZE),-fsanitize=address$(comma)undefined -fno-sanitize-recover=undefined)
 comma    := ,
+sanitize := $(if $(SANITIZE),-fsanitize=address$(comma)undefined -fno-sanitize-recover=undefined)
 CFLAGS   ?= -O2 -g
 all_cflags  = -std=c17 -D_GNU_SOURCE $(warnings) $(CFLAGS) $(sanitize) -fno-omit-frame-pointer -fno-strict-aliasing \
 	      -Iinclude -Iuserspace -I$(BUILD)/skeleton -MMD -MP
