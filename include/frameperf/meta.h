@@ -1,0 +1,44 @@
+/* Keys of meta records, and who writes them. Values are text, numbers in decimal. Keys may be added; these
+ * keep their meaning. A key whose value could not be had is left out. */
+#ifndef FRAMEPERF_META_H
+#define FRAMEPERF_META_H
+
+/* Written by the record command. */
+#define FPERF_META_SESSION_ID	    "session.id" /* 32 hexadecimal digits, random */
+#define FPERF_META_LEVEL	    "level"
+#define FPERF_META_HOST_KERNEL	    "host.kernel" /* uname release */
+#define FPERF_META_HOST_ARCH	    "host.arch"	  /* uname machine */
+#define FPERF_META_HOST_CPUS	    "host.cpus"	  /* online at start */
+#define FPERF_META_HOST_MODEL	    "host.model"  /* device or CPU model */
+#define FPERF_META_LABEL_PREFIX	    "label."	  /* followed by the user's key */
+#define FPERF_META_RECORDER	    "recorder.version"
+#define FPERF_META_CONFIG_FREQUENCY "config.frequency_hz" /* as asked for */
+#define FPERF_META_CONFIG_UNWIND    "config.unwind"	  /* "auto", "fp", "table", "dump" */
+#define FPERF_META_CONFIG_FRAME	    "config.frame"	  /* "auto", "off" or PATH:SYMBOL */
+#define FPERF_META_RECORDER_CPU_NS  "overhead.recorder_cpu_ns"
+#define FPERF_META_RECORDER_MAX_RSS "overhead.recorder_max_rss_bytes"
+
+/* Written by capture. */
+#define FPERF_META_START_NS	    "start_ns" /* CLOCK_MONOTONIC */
+#define FPERF_META_END_NS	    "end_ns"
+#define FPERF_META_END_REASON	    "end_reason" /* "target ended", "duration", "interrupted", ... */
+#define FPERF_META_BOOTTIME_OFFSET  "clock.boottime_offset_ns" /* add to CLOCK_MONOTONIC */
+#define FPERF_META_REALTIME_OFFSET  "clock.realtime_offset_ns" /* add to CLOCK_MONOTONIC: ns since 1970 */
+#define FPERF_META_TARGET_PID	    "target.pid"
+#define FPERF_META_TARGET_NAME	    "target.name"      /* comm */
+#define FPERF_META_TARGET_EXE	    "target.exe"       /* path of the program */
+#define FPERF_META_SAMPLE_PERIOD_NS "sample.period_ns" /* nominal */
+#define FPERF_META_SAMPLE_EVENT	    "sample.event"     /* "cycles" or "cpu-clock" */
+#define FPERF_META_BPF_NS	    "overhead.bpf_ns"  /* run time of our BPF programs */
+
+/* Written by aggregate when it finishes: counts of struct fperf_aggregate_stats. */
+#define FPERF_META_STACKS	       "aggregate.stacks"
+#define FPERF_META_STACK_LOOKUPS       "aggregate.stack_lookups"
+#define FPERF_META_FIRST_LEVEL_HITS    "aggregate.first_level_hits"
+#define FPERF_META_SECOND_LEVEL_HITS   "aggregate.second_level_hits"
+#define FPERF_META_SECOND_LEVEL_PROBES "aggregate.second_level_probes"
+#define FPERF_META_SECOND_LEVEL_SLOTS  "aggregate.second_level_slots"
+#define FPERF_META_HASH_COLLISIONS     "aggregate.hash_collisions"
+#define FPERF_META_STACKS_LOST	       "aggregate.stacks_lost"
+
+#endif
