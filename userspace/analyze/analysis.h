@@ -61,7 +61,8 @@ struct fperf_thread_ref {
 struct fperf_ledger {
 	struct fperf_thread_ref thread;
 	uint64_t state_ns[FPERF_STATES];
-	int64_t residual_ns; /* wall time of the frame minus the sum of the states */
+	int64_t residual_ns; /* the part of the frame in which the thread existed, minus the sum of the
+				states: time of which nothing is known */
 };
 
 /* One piece of the critical chain, in order of time; the pieces of a frame are disjoint and fill it. */
@@ -83,20 +84,23 @@ struct fperf_verdict {
 	const char *by_function; /* where `by` spent most of that wait; NULL: not known */
 	uint64_t excess_ns;	 /* of this cause over ordinary frames */
 	double share;		 /* of the frame's whole excess that this explains, 0..1 */
-	char *text; /* one line, e.g. "GameThread waited 23.9 ms for a lock in spawn_enemies(), held by …" */
+	char *text; /* one line, e.g. "GameThread waited 23.9 ms for a lock in spawn_enemies(), held by …";
+		     * may be NULL when out of memory */
 };
 
 struct fperf_frame {
 	uint32_t index; /* from 0, in the chosen marker's and surface's series */
 	uint64_t start_ns, end_ns;
 	uint64_t active_ns; /* without waiting for the limiter or vsync */
+	uint32_t thread;    /* session-wide id of the thread that presented it (its end) */
 	bool slow;
 };
 
 struct fperf_slow_frame {
-	uint32_t frame; /* index into frames[] */
+	uint32_t frame;	  /* index into frames[] */
+	bool has_verdict; /* false: the frame was asked for and is not slow */
 	struct fperf_verdict verdict;
-	struct fperf_chain_link *chain;
+	struct fperf_chain_link *chain; /* NULL for slow frames beyond `worst` */
 	size_t chain_count;
 	struct fperf_ledger *ledger; /* threads of the target that did or waited for anything in the frame */
 	size_t ledger_count;
@@ -115,6 +119,7 @@ struct fperf_frames_summary {
 	struct fperf_time_stats time;
 	double low_1pct_fps, low_01pct_fps;
 	uint64_t budget_ns;
+	bool budget_chosen; /* the budget was chosen from the frames, not given */
 	uint64_t slow;
 	double hitches_per_min;
 	uint64_t jank, big_jank;
