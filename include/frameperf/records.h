@@ -99,7 +99,8 @@ struct fperf_rec_thread {
 	uint64_t start_ns;
 };
 
-/* One executable mapping for as long as it existed. */
+/* One executable mapping for as long as it existed. May be written when it begins (to_ns 0) and again when it
+ * ends: the last record of a (process, start, from_ns) counts. */
 struct fperf_rec_mapping {
 	uint32_t process;
 	uint32_t module;

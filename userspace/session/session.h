@@ -17,7 +17,7 @@ struct fperf_session_damage {
 	uint32_t chunks_bad;	  /* checksum or structure wrong: passed over */
 	uint32_t chunks_unknown;  /* types of a newer version: passed over, not damage */
 	uint64_t bytes_skipped;	  /* searched through for the next intact chunk */
-	uint64_t records_dropped; /* refer to something that is lost in a bad chunk */
+	uint64_t records_dropped; /* in chunks passed over, as far as their headers or the end chunk tell */
 	bool tail_cut;		  /* the file ends inside a chunk */
 	bool no_end;		  /* the recording was not closed (end record missing) */
 	char first[160];	  /* what the first damage was and at which file offset; "" if none */
@@ -30,8 +30,9 @@ void fperf_session__free(struct fperf_session *session);
 int fperf_session__add(struct fperf_session *session, enum fperf_record_type type, const void *record,
 		       struct fperf_error *err);
 
-/* After the last add: sorts events by time, builds the indexes that the getters below use. The reader calls
- * it. */
+/* After the last add: sorts events by time, builds the indexes that the getters below use. Of records that
+ * say the same thing twice the last is kept: equal ids, meta keys, sources, (module, outcome) of unwind
+ * failures, (process, start, from_ns) of mappings. The reader calls it. */
 int fperf_session__seal(struct fperf_session *session, struct fperf_error *err);
 
 /* Reads a whole file. Damage is not an error: what is readable is read, and *damage tells. Errors: cannot be
@@ -46,7 +47,8 @@ int fperf_session__load(const char *path, size_t limit, struct fperf_session **s
 const void *fperf_session__records(const struct fperf_session *session, enum fperf_record_type type,
 				   size_t *count);
 
-/* By id; NULL when id is 0 or was lost. */
+/* By id; NULL when id is 0 or was lost. Ids in records come from a file that nobody may trust: check for
+ * NULL, and check enum values before using them as an index. */
 const struct fperf_rec_module *fperf_session__module(const struct fperf_session *session, uint32_t id);
 const struct fperf_rec_process *fperf_session__process(const struct fperf_session *session, uint32_t id);
 const struct fperf_rec_thread *fperf_session__thread(const struct fperf_session *session, uint32_t id);
