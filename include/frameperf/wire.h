@@ -41,7 +41,8 @@ enum fperf_wire_type {
 	FPERF_WIRE_FREQ = 8,
 	FPERF_WIRE_STACK_DUMP =
 		9, /* registers and stack bytes of the sample or interval just before, same thread */
-	FPERF_WIRE_TASK = 10, /* a target thread as it was at one moment (iterator at start and stop) */
+	FPERF_WIRE_TASK = 10,	   /* a target thread as it was at one moment (iterator at start and stop) */
+	FPERF_WIRE_OUT_STACK = 11, /* user stack at a switch-out; the interval that it opens follows later */
 };
 
 struct fperf_wire_header {
@@ -83,7 +84,9 @@ struct fperf_wire_task {
 	char name[FPERF_COMM_SIZE];
 };
 
-/* One off-CPU interval of a target thread, written when it ends. header.time_ns is the switch-in. */
+/* One off-CPU interval of a target thread, written when it ends. header.time_ns is the switch-in. Its stack
+ * holds the kernel part only; the user part came before in a struct fperf_wire_out_stack with the same tid
+ * and out_ns, if FPERF_OFFCPU_USER_STACK is set. */
 struct fperf_wire_offcpu {
 	struct fperf_wire_header header; /* cpu: where it was switched in */
 	fperf_u64 out_ns;		 /* switch-out; 0: was off the CPU before recording began */
@@ -109,6 +112,16 @@ struct fperf_wire_offcpu {
 #define FPERF_OFFCPU_SKIPPED	32u  /* user stack skipped because of the budget */
 #define FPERF_OFFCPU_EXITED	64u  /* last switch-out of a thread that ended; never switched in again */
 #define FPERF_OFFCPU_CLAMPED	128u /* clocks of two CPUs disagreed; clamped */
+
+#define FPERF_OFFCPU_USER_STACK 256u /* a struct fperf_wire_out_stack came before */
+
+/* The user stack at a switch-out: taken when it can be read, before it is known how long the interval will
+ * be. */
+struct fperf_wire_out_stack {
+	struct fperf_wire_header header; /* time_ns: the switch-out */
+	struct fperf_wire_stack stack;	 /* user part only */
+					 /* addresses follow */
+};
 
 struct fperf_wire_mark {
 	struct fperf_wire_header header;

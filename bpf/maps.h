@@ -1,0 +1,44 @@
+/* The maps that all programs share. Each object file declares those it uses; the loader creates the first of
+ * a name and lets the others reuse it.
+ */
+#ifndef FPERF_BPF_MAPS_H
+#define FPERF_BPF_MAPS_H
+
+#include "vmlinux.h"
+#include <bpf/bpf_core_read.h>
+#include <bpf/bpf_helpers.h>
+#include <bpf/bpf_tracing.h>
+
+#include "frameperf/reasons.h"
+#include "frameperf/wire.h"
+
+/* One bit per thread group that is recorded: the cheapest test there is for "none of ours". */
+struct fperf_target_bits {
+	__u64 words[FPERF_PID_BITMAP_LEN];
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, struct fperf_target_bits);
+} fperf_targets SEC(".maps");
+
+/* Events lost, by source and reason. */
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, FPERF_SOURCES *FPERF_LOSS_REASONS);
+	__type(key, __u32);
+	__type(value, __u64);
+} fperf_losses SEC(".maps");
+
+static __always_inline void loss_count(enum fperf_source source, enum fperf_loss_reason reason)
+{
+	__u32 key = source * FPERF_LOSS_REASONS + reason;
+	__u64 *count = bpf_map_lookup_elem(&fperf_losses, &key);
+
+	if (count)
+		(*count)++;
+}
+
+#endif

@@ -1,0 +1,68 @@
+/* User registers of a task, wherever it is in the kernel. */
+#ifndef FPERF_BPF_REGS_H
+#define FPERF_BPF_REGS_H
+
+#include "maps.h"
+
+struct user_regs {
+	__u64 pc, sp, fp;
+	__u64 lr;      /* arm64; 0 on x86-64 */
+	__u64 args[3]; /* of the system call, when in one */
+	__s32 syscall; /* -1: not in a system call */
+	__s32 valid;
+};
+
+#define PF_KTHREAD 0x00200000
+
+/* Set by the loader: bytes from task->stack to the end of the kernel stack, for kernels without
+ * bpf_task_pt_regs(). */
+const volatile __u32 kernel_stack_size = 16384;
+
+static __always_inline void *task_user_regs(struct task_struct *task)
+{
+	if (bpf_core_enum_value_exists(enum bpf_func_id, BPF_FUNC_task_pt_regs))
+		return (void *)bpf_task_pt_regs(task);
+	return (char *)BPF_CORE_READ(task, stack) + kernel_stack_size - bpf_core_type_size(struct pt_regs);
+}
+
+/* In a kernel thread, or on failure, valid is 0. */
+static __always_inline void user_regs_read(struct task_struct *task, struct user_regs *out)
+{
+	struct pt_regs regs = {};
+	const void *from = task_user_regs(task);
+
+	out->valid = 0;
+	out->syscall = -1;
+	if (!from)
+		return;
+#if defined(__TARGET_ARCH_x86)
+	if (bpf_probe_read_kernel(&regs, sizeof(regs), from)) /* its layout is part of the ABI */
+		return;
+	out->pc = regs.ip;
+	out->sp = regs.sp;
+	out->fp = regs.bp;
+	out->lr = 0;
+	/* The entry code leaves -1 here for interrupts and exceptions. */
+	out->syscall = (__s64)regs.orig_ax >= 0 && regs.orig_ax < 4096 ? (__s32)regs.orig_ax : -1;
+	out->args[0] = regs.di;
+	out->args[1] = regs.si;
+	out->args[2] = regs.dx;
+#elif defined(__TARGET_ARCH_arm64)
+	struct pt_regs *kernel_regs = (struct pt_regs *)from;
+
+	out->pc = BPF_CORE_READ(kernel_regs, pc);
+	out->sp = BPF_CORE_READ(kernel_regs, sp);
+	BPF_CORE_READ_INTO(&regs.regs, kernel_regs, regs);
+	out->fp = regs.regs[29];
+	out->lr = regs.regs[30];
+	out->syscall = BPF_CORE_READ(kernel_regs, syscallno);
+	if (out->syscall < 0 || out->syscall >= 4096)
+		out->syscall = -1;
+	out->args[0] = BPF_CORE_READ(kernel_regs, orig_x0);
+	out->args[1] = regs.regs[1];
+	out->args[2] = regs.regs[2];
+#endif
+	out->valid = 1;
+}
+
+#endif

@@ -1,0 +1,91 @@
+/* sample: a perf event's overflow in a target thread becomes one record with kernel and user stack. */
+#include "target.h"
+#include "stack.h"
+
+char LICENSE[] SEC("license") = "GPL";
+
+struct {
+	__uint(type, BPF_MAP_TYPE_RINGBUF);
+	__uint(max_entries, 1 << 20);
+} fperf_ring_sample SEC(".maps");
+
+/* Set by the loader. */
+const volatile bool filter_targets = false; /* events are per CPU: others' samples arrive too */
+
+struct sample_scratch {
+	struct fperf_wire_sample record;
+	__u64 addresses[FPERF_KERNEL_DEPTH + FPERF_USER_DEPTH];
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, struct sample_scratch);
+} fperf_sample_scratch SEC(".maps");
+
+/* By the ABI's place in struct pt_regs, not by CO-RE: the context may be read in whole words only, and newer
+ * kernels declare cs as half a word. */
+#define CTX_WORD_CS	17
+#define CTX_WORD_PSTATE 33
+
+static __always_inline bool in_kernel(const struct bpf_perf_event_data *ctx)
+{
+	const volatile __u64 *words = (const volatile __u64 *)ctx;
+
+#if defined(__TARGET_ARCH_x86)
+	return !(words[CTX_WORD_CS] & 3);
+#else
+	return (words[CTX_WORD_PSTATE] & 0xf) != 0; /* exception level 0 is user mode */
+#endif
+}
+
+SEC("perf_event")
+int fperf_sample(struct bpf_perf_event_data *ctx)
+{
+	__u64 id = bpf_get_current_pid_tgid();
+	struct fperf_target_bits *bits;
+	struct sample_scratch *scratch;
+	struct fperf_wire_sample *record;
+	__u32 zero = 0, kernel_count = 0, user_count, size;
+
+	if (!id)
+		return 0;
+	if (filter_targets) {
+		bits = target_bits();
+		if (!bits || !target_has(bits, id >> 32))
+			return 0;
+	}
+	scratch = bpf_map_lookup_elem(&fperf_sample_scratch, &zero);
+	if (!scratch)
+		return 0;
+	record = &scratch->record;
+	record->header.type = FPERF_WIRE_SAMPLE;
+	record->header.cpu = bpf_get_smp_processor_id();
+	record->header.time_ns = bpf_ktime_get_ns();
+	record->header.pid = id >> 32;
+	record->header.tid = (__u32)id;
+	record->period = ctx->sample_period;
+	record->flags = 0;
+	record->stack.gap = 0;
+	record->stack.failed_at = 0;
+	if (in_kernel(ctx)) {
+		long got = bpf_get_stack(ctx, scratch->addresses, FPERF_KERNEL_DEPTH * sizeof(__u64), 0);
+
+		record->flags = FPERF_SAMPLE_KERNEL;
+		if (got > 0)
+			kernel_count = (__u32)got / sizeof(__u64);
+	}
+	if (kernel_count > FPERF_KERNEL_DEPTH)
+		kernel_count = FPERF_KERNEL_DEPTH;
+	user_count = stack_user_fp(ctx, &scratch->addresses[kernel_count], FPERF_USER_DEPTH, &record->stack);
+	record->stack.kernel_count = kernel_count;
+	record->stack.user_count = user_count;
+	size = sizeof(*record) + (kernel_count + user_count) * sizeof(__u64);
+	if (size > sizeof(*scratch))
+		return 0;
+	record->header.size = size;
+	if (bpf_ringbuf_output(&fperf_ring_sample, scratch, size, BPF_RB_NO_WAKEUP))
+		loss_count(FPERF_SOURCE_SAMPLE, FPERF_LOSS_RING_FULL);
+	return 0;
+}

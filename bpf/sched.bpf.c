@@ -1,0 +1,373 @@
+/* sched: every off-CPU interval of a target thread becomes one record, written at its switch-in: out, woken,
+ * in, why, who took the core, who woke it, where it blocked.
+ *
+ * The user stack can only be read at switch-out, before it is known how long the thread will be away, so it
+ * is taken there within a budget of time that adapts to what a stack costs on this machine. The kernel stack
+ * of a thread that sleeps does not change, so it is taken at switch-in, and only for intervals that are long
+ * enough to matter.
+ */
+#include "target.h"
+#include "stack.h"
+
+char LICENSE[] SEC("license") = "GPL";
+
+#define TASK_DEAD	0x80
+#define TASK_STATE_MASK 0xff /* without TASK_NOLOAD, TASK_NEW and other flags */
+#define CPUS_MASK	(FPERF_MAX_CPUS - 1)
+#define WAKE_RACE_NS                                                                                         \
+	50000 /* a wake-up so shortly before a switch-out may belong to the sleep that follows               \
+	       */
+
+struct {
+	__uint(type, BPF_MAP_TYPE_RINGBUF);
+	__uint(max_entries, 1 << 21);
+} fperf_ring_sched SEC(".maps");
+
+/* Set by the loader. */
+const volatile bool has_prev_state = false;	  /* sched_switch has a fourth argument (5.18) */
+const volatile __u64 kernel_stack_min_ns = 50000; /* shorter intervals get no kernel stack */
+const volatile __u64 stack_budget_ns = 10000000;  /* time for user stacks at switch-out, per second and CPU */
+const volatile __u32 thread_stacks_per_s = 2000;  /* the same in stacks, per thread */
+
+struct thread_state {
+	__u64 out_ns;	   /* 0: on a CPU */
+	__u64 wake_ns;	   /* 0: not woken since out_ns */
+	__u64 refilled_ns; /* token bucket of user stacks */
+	__u64 args[3];
+	__u32 tokens;
+	__u32 flags; /* FPERF_OFFCPU_* */
+	__u32 state;
+	__s32 syscall;
+	__u16 cpu_out;
+	__u16 wake_cpu;
+	__u32 early_waker_valid; /* the waker below came just before switch-out */
+	struct fperf_wire_task next;
+	struct fperf_wire_task waker;
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, 16384);
+	__type(key, __u32);
+	__type(value, struct thread_state);
+} fperf_threads SEC(".maps");
+
+struct cpu_budget {
+	__u64 refilled_ns;
+	__s64 left_ns;
+};
+
+struct sched_scratch {
+	struct fperf_wire_offcpu interval;
+	__u64 kernel[FPERF_KERNEL_DEPTH];
+	struct fperf_wire_out_stack out;
+	__u64 user[FPERF_USER_DEPTH];
+	struct cpu_budget budget;
+	__u64 local; /* see in_interrupt() */
+	struct thread_state fresh;
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, struct sched_scratch);
+} fperf_sched_scratch SEC(".maps");
+
+/* Interrupts run on a stack of their own on x86-64 and arm64, and a BPF program that needs little stack runs
+ * on the one of its context: so where a local variable lies tells whether `current` did this, or was merely
+ * interrupted by it. The preemption count would tell too, but x86-64 keeps it in a per-CPU variable that many
+ * kernels do not let us find. (Since 6.13 programs with 64 bytes of locals and more get a private stack: keep
+ * callers of this small.) */
+static __always_inline bool in_interrupt(struct sched_scratch *scratch)
+{
+	__u64 stack = (__u64)BPF_CORE_READ((struct task_struct *)bpf_get_current_task(), stack);
+	__u32 local = 0;
+
+	/* by way of memory: the verifier does not let pointers into the stack be compared with numbers */
+	*(__u32 *volatile *)&scratch->local = &local;
+	return *(volatile __u64 *)&scratch->local - stack >= kernel_stack_size;
+}
+
+static __always_inline __u32 task_state(struct task_struct *task)
+{
+	if (bpf_core_field_exists(task->__state))
+		return task->__state;
+	return (__u32)BPF_CORE_READ((struct task_struct___before_5_14 *)task, state);
+}
+
+static __always_inline void task_fill(struct fperf_wire_task *out, struct task_struct *task)
+{
+	out->pid = task->tgid;
+	out->tid = task->pid;
+	bpf_probe_read_kernel(out->name, sizeof(out->name), task->comm);
+}
+
+static __always_inline struct thread_state *thread_state_get(__u32 tid, struct sched_scratch *scratch)
+{
+	struct thread_state *state = bpf_map_lookup_elem(&fperf_threads, &tid);
+
+	if (state)
+		return state;
+	__builtin_memset(&scratch->fresh, 0, sizeof(scratch->fresh));
+	scratch->fresh.tokens = thread_stacks_per_s / 8;
+	scratch->fresh.syscall = -1;
+	if (bpf_map_update_elem(&fperf_threads, &tid, &scratch->fresh, BPF_NOEXIST))
+		loss_count(FPERF_SOURCE_SCHED, FPERF_LOSS_MAP_FULL);
+	return bpf_map_lookup_elem(&fperf_threads, &tid);
+}
+
+/* Whether this switch-out may have a user stack: a share per thread, so that one that switches all the time
+ * does not use up the CPU's budget of time. Long sleepers always have tokens. */
+static __always_inline bool stack_affordable(struct thread_state *state, struct cpu_budget *budget, __u64 now)
+{
+	__u64 passed = now - state->refilled_ns, fill;
+
+	fill = passed >= 1000000000ull ? thread_stacks_per_s : passed * thread_stacks_per_s / 1000000000ull;
+	if (fill) {
+		state->tokens += fill;
+		if (state->tokens > thread_stacks_per_s / 8)
+			state->tokens = thread_stacks_per_s / 8;
+		state->refilled_ns = now;
+	}
+	passed = now - budget->refilled_ns;
+	budget->refilled_ns = now;
+	budget->left_ns +=
+		passed >= 1000000000ull ? stack_budget_ns : passed * stack_budget_ns / 1000000000ull;
+	if (budget->left_ns > (__s64)(stack_budget_ns / 4))
+		budget->left_ns = (__s64)(stack_budget_ns / 4);
+	if (!state->tokens || budget->left_ns <= 0)
+		return false;
+	state->tokens--;
+	return true;
+}
+
+static __always_inline void out_stack_emit(void *ctx, struct thread_state *state,
+					   struct sched_scratch *scratch, struct task_struct *task, __u64 now)
+{
+	struct fperf_wire_out_stack *out = &scratch->out;
+	__u32 count, size;
+
+	out->header.type = FPERF_WIRE_OUT_STACK;
+	out->header.cpu = bpf_get_smp_processor_id();
+	out->header.time_ns = now;
+	out->header.pid = task->tgid;
+	out->header.tid = task->pid;
+	out->stack.kernel_count = 0;
+	out->stack.gap = 0;
+	out->stack.failed_at = 0;
+	count = stack_user_fp(ctx, scratch->user, FPERF_USER_DEPTH, &out->stack);
+	out->stack.user_count = count;
+	size = sizeof(*out) + count * sizeof(__u64);
+	if (size > sizeof(*out) + sizeof(scratch->user))
+		return;
+	out->header.size = size;
+	if (bpf_ringbuf_output(&fperf_ring_sched, out, size, BPF_RB_NO_WAKEUP))
+		loss_count(FPERF_SOURCE_SCHED, FPERF_LOSS_RING_FULL);
+	else
+		state->flags |= FPERF_OFFCPU_USER_STACK;
+	scratch->budget.left_ns -= (__s64)(bpf_ktime_get_ns() - now);
+}
+
+static __always_inline void switch_out(void *ctx, bool preempt, struct task_struct *prev,
+				       struct task_struct *next, __u32 task_state_bits,
+				       struct sched_scratch *scratch, __u64 now)
+{
+	struct thread_state *state = thread_state_get(prev->pid, scratch);
+	struct user_regs regs = {};
+
+	if (!state)
+		return;
+	if (preempt)
+		task_state_bits = 0;
+	state->early_waker_valid = task_state_bits && state->wake_ns && now - state->wake_ns < WAKE_RACE_NS;
+	state->wake_ns = 0;
+	state->state = task_state_bits & TASK_STATE_MASK;
+	state->flags = state->state ? 0 : FPERF_OFFCPU_PREEMPTED;
+	if (BPF_CORE_READ_BITFIELD(prev, in_iowait))
+		state->flags |= FPERF_OFFCPU_IOWAIT;
+	state->cpu_out = bpf_get_smp_processor_id();
+	task_fill(&state->next, next);
+	state->syscall = -1;
+	if (!(prev->flags & PF_KTHREAD)) {
+		user_regs_read(prev, &regs);
+		state->syscall = regs.syscall;
+		state->args[0] = regs.args[0];
+		state->args[1] = regs.args[1];
+		state->args[2] = regs.args[2];
+		if (!(task_state_bits & TASK_DEAD)) {
+			if (stack_affordable(state, &scratch->budget, now)) {
+				out_stack_emit(ctx, state, scratch, prev, now);
+			} else {
+				state->flags |= FPERF_OFFCPU_SKIPPED;
+				loss_count(FPERF_SOURCE_SCHED, FPERF_LOSS_STACK_SKIPPED);
+			}
+		}
+	}
+	state->out_ns = now; /* last: from here on a wake-up belongs to this interval */
+}
+
+static __always_inline void switch_in(struct task_struct *prev, struct task_struct *next,
+				      struct sched_scratch *scratch, __u64 now)
+{
+	struct thread_state *state = thread_state_get(next->pid, scratch);
+	struct fperf_wire_offcpu *interval = &scratch->interval;
+	__u32 size, kernel_count = 0;
+
+	if (!state)
+		return;
+	interval->header.type = FPERF_WIRE_OFFCPU;
+	interval->header.cpu = bpf_get_smp_processor_id();
+	interval->header.time_ns = now;
+	interval->header.pid = next->tgid;
+	interval->header.tid = next->pid;
+	interval->out_ns = state->out_ns;
+	interval->wake_ns = state->wake_ns;
+	interval->flags = state->flags;
+	interval->state = state->state;
+	interval->syscall = state->syscall;
+	interval->cpu_out = state->cpu_out;
+	interval->wake_cpu = state->wake_cpu;
+	interval->args[0] = state->args[0];
+	interval->args[1] = state->args[1];
+	interval->args[2] = state->args[2];
+	interval->next = state->next;
+	interval->waker = state->waker;
+	task_fill(&interval->prev, prev);
+	if (!state->out_ns) { /* was off the CPU before recording began */
+		interval->flags = FPERF_OFFCPU_OPEN_START | (state->flags & FPERF_OFFCPU_WAKER_IRQ);
+		interval->syscall = -1;
+	} else if (!state->wake_ns && state->early_waker_valid) {
+		interval->wake_ns = state->out_ns;
+	}
+	if (!interval->wake_ns)
+		__builtin_memset(&interval->waker, 0, sizeof(interval->waker));
+	interval->stack.user_count = 0;
+	interval->stack.gap = 0;
+	interval->stack.outcome = FPERF_STACK_NONE;
+	interval->stack.failed_at = 0;
+	if (!(interval->flags & FPERF_OFFCPU_PREEMPTED) &&
+	    (!state->out_ns || now - state->out_ns >= kernel_stack_min_ns)) {
+		long got = bpf_get_task_stack(next, scratch->kernel, sizeof(scratch->kernel), 0);
+
+		if (got > 0)
+			kernel_count = (__u32)got / sizeof(__u64);
+		if (kernel_count > FPERF_KERNEL_DEPTH)
+			kernel_count = FPERF_KERNEL_DEPTH;
+	}
+	interval->stack.kernel_count = kernel_count;
+	size = sizeof(*interval) + kernel_count * sizeof(__u64);
+	interval->header.size = size;
+	if (size <= sizeof(*interval) + sizeof(scratch->kernel) &&
+	    bpf_ringbuf_output(&fperf_ring_sched, interval, size, BPF_RB_NO_WAKEUP))
+		loss_count(FPERF_SOURCE_SCHED, FPERF_LOSS_RING_FULL);
+	state->out_ns = 0;
+	state->wake_ns = 0;
+	state->flags = 0;
+	state->early_waker_valid = 0;
+}
+
+SEC("tp_btf/sched_switch")
+int BPF_PROG(fperf_switch, bool preempt, struct task_struct *prev, struct task_struct *next)
+{
+	struct fperf_target_bits *bits = target_bits();
+	struct sched_scratch *scratch;
+	__u32 zero = 0, state;
+	bool out, in;
+	__u64 now;
+
+	if (!bits)
+		return 0;
+	out = target_has(bits, prev->tgid);
+	in = target_has(bits, next->tgid);
+	if (!out && !in)
+		return 0;
+	scratch = bpf_map_lookup_elem(&fperf_sched_scratch, &zero);
+	if (!scratch)
+		return 0;
+	now = bpf_ktime_get_ns();
+	if (out) {
+		state = has_prev_state ? (__u32)ctx[3] : task_state(prev);
+		switch_out(ctx, preempt, prev, next, state, scratch, now);
+		if (state & TASK_DEAD && !prev->signal->live.counter)
+			target_clear(bits, prev->tgid);
+	}
+	if (in)
+		switch_in(prev, next, scratch, now);
+	return 0;
+}
+
+static __always_inline void woken(struct task_struct *task)
+{
+	struct fperf_target_bits *bits = target_bits();
+	struct sched_scratch *scratch;
+	struct thread_state *state;
+	__u32 zero = 0;
+	__u64 id;
+
+	if (!bits || !target_has(bits, task->tgid))
+		return;
+	scratch = bpf_map_lookup_elem(&fperf_sched_scratch, &zero);
+	state = scratch ? thread_state_get(task->pid, scratch) : 0;
+	if (!state)
+		return;
+	id = bpf_get_current_pid_tgid();
+	state->waker.pid = id >> 32;
+	state->waker.tid = (__u32)id;
+	bpf_get_current_comm(state->waker.name, sizeof(state->waker.name));
+	state->wake_cpu = bpf_get_smp_processor_id();
+	if (in_interrupt(scratch))
+		state->flags |= FPERF_OFFCPU_WAKER_IRQ;
+	else
+		state->flags &= ~FPERF_OFFCPU_WAKER_IRQ;
+	state->wake_ns = bpf_ktime_get_ns();
+}
+
+/* In the waker's context; sched_wakeup may come later, on another CPU, in an interrupt. */
+SEC("tp_btf/sched_waking")
+int BPF_PROG(fperf_waking, struct task_struct *task)
+{
+	woken(task);
+	return 0;
+}
+
+/* A new thread waits for its first turn from here on. */
+SEC("tp_btf/sched_wakeup_new")
+int BPF_PROG(fperf_wakeup_new, struct task_struct *task)
+{
+	struct fperf_target_bits *bits = target_bits();
+	struct sched_scratch *scratch;
+	struct thread_state *state;
+	__u32 zero = 0;
+
+	if (!bits || !target_has(bits, task->tgid))
+		return 0;
+	scratch = bpf_map_lookup_elem(&fperf_sched_scratch, &zero);
+	state = scratch ? thread_state_get(task->pid, scratch) : 0;
+	if (!state)
+		return 0;
+	state->syscall = -1;
+	woken(task);
+	state->out_ns = state->wake_ns;
+	return 0;
+}
+
+/* exec by a thread that is not the leader gives it the leader's tid. */
+SEC("tp_btf/sched_process_exec")
+int BPF_PROG(fperf_sched_exec, struct task_struct *task, int old_pid, struct linux_binprm *binprm)
+{
+	__u32 tid = old_pid;
+
+	if (old_pid != task->pid)
+		bpf_map_delete_elem(&fperf_threads, &tid);
+	return 0;
+}
+
+SEC("tp_btf/sched_process_free")
+int BPF_PROG(fperf_sched_free, struct task_struct *task)
+{
+	__u32 tid = task->pid;
+
+	bpf_map_delete_elem(&fperf_threads, &tid);
+	return 0;
+}
