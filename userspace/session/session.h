@@ -12,6 +12,8 @@
 
 struct fperf_session;
 
+#define FPERF_SESSION_FORMAT 1 /* major version of the file format that is written and read */
+
 /* What was found wrong while reading; all zero for a whole file. */
 struct fperf_session_damage {
 	uint32_t chunks_bad;	  /* checksum or structure wrong: passed over */

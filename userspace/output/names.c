@@ -1,0 +1,122 @@
+#include "output/names.h"
+
+#include <stddef.h>
+
+#define COUNT(array) (sizeof(array) / sizeof((array)[0]))
+
+static const char *pick(const char *const *names, size_t count, unsigned int index)
+{
+	return index < count && names[index] ? names[index] : "unknown";
+}
+
+const char *fperf_source__key(unsigned int source)
+{
+	static const char *const names[FPERF_SOURCES] = {
+		[FPERF_SOURCE_SAMPLE] = "sample",     [FPERF_SOURCE_SCHED] = "sched",
+		[FPERF_SOURCE_FREQ] = "freq",	      [FPERF_SOURCE_FRAME] = "frame",
+		[FPERF_SOURCE_MARK] = "mark",	      [FPERF_SOURCE_PROCESS] = "process",
+		[FPERF_SOURCE_MAPPING] = "mapping",   [FPERF_SOURCE_UNWIND] = "unwind",
+		[FPERF_SOURCE_KALLSYMS] = "kallsyms", [FPERF_SOURCE_GPU] = "gpu",
+		[FPERF_SOURCE_COUNTER] = "counter",
+	};
+
+	return pick(names, COUNT(names), source);
+}
+
+const char *fperf_source_state__key(unsigned int state)
+{
+	static const char *const names[] = {
+		[FPERF_SOURCE_STATE_ABSENT] = "absent",
+		[FPERF_SOURCE_STATE_ACTIVE] = "active",
+		[FPERF_SOURCE_STATE_FAILED] = "failed",
+		[FPERF_SOURCE_STATE_OFF] = "absent",
+	};
+
+	return pick(names, COUNT(names), state);
+}
+
+struct loss_name {
+	const char *key, *words;
+};
+
+static const struct loss_name loss_names[FPERF_LOSS_REASONS] = {
+	[FPERF_LOSS_RING_FULL] = {"ring_full", "the recorder was too slow, a ring was full"},
+	[FPERF_LOSS_MAP_FULL] = {"map_full", "too many threads or processes for a BPF map"},
+	[FPERF_LOSS_STACK_SKIPPED] = {"stack_skipped",
+				      "event kept without its stack: stack budget of a thread used up"},
+	[FPERF_LOSS_MEMORY] = {"memory", "the recorder ran out of memory or reached its bound"},
+	[FPERF_LOSS_WRITE] = {"write", "the session file could not be written"},
+	[FPERF_LOSS_TIME_ORDER] = {"time_order",
+				   "event kept, its length set to 0: clocks of two CPUs disagreed"},
+	[FPERF_LOSS_SIDEBAND] = {"sideband", "the kernel lost mapping records"},
+	[FPERF_LOSS_CHUNK] = {"chunk", "a part of the session file is damaged"},
+	[FPERF_LOSS_THROTTLED] = {"throttled", "the kernel throttled sampling"},
+	[FPERF_LOSS_TABLE_FULL] = {"table_full", "a table of the recorder was full"},
+};
+
+const char *fperf_loss__key(unsigned int reason)
+{
+	return reason < FPERF_LOSS_REASONS ? loss_names[reason].key : "unknown";
+}
+
+const char *fperf_loss__words(unsigned int reason)
+{
+	return reason < FPERF_LOSS_REASONS ? loss_names[reason].words
+					   : "for a reason this version does not know";
+}
+
+static const struct loss_name outcome_names[FPERF_STACK_OUTCOMES] = {
+	[FPERF_STACK_NONE] = {"none", "no user stack exists"},
+	[FPERF_STACK_COMPLETE] = {"complete", "reach the thread's start"},
+	[FPERF_STACK_TRUNCATED] = {"truncated", "deeper than the limit: the middle is missing"},
+	[FPERF_STACK_NO_ROW] = {"no_row", "stop at code without unwind information"},
+	[FPERF_STACK_NO_MODULE] = {"no_module", "stop in memory that belongs to no module (generated code)"},
+	[FPERF_STACK_BAD_READ] = {"bad_read", "stop where stack memory could not be read"},
+	[FPERF_STACK_NO_PROGRESS] = {"no_progress", "stop where the stack pointer did not move"},
+	[FPERF_STACK_BAD_ADDRESS] = {"bad_address", "stop at a return address outside of code"},
+	[FPERF_STACK_UNSUPPORTED] = {"unsupported", "stop at an unwind rule that is not supported"},
+	[FPERF_STACK_TABLE_MISSING] = {"table_missing", "stop where an unwind table was not ready yet"},
+	[FPERF_STACK_BAD_REGISTERS] = {"bad_registers", "start from registers that could not be read"},
+	[FPERF_STACK_UNKNOWN_END] = {"unknown_end",
+				     "end by frame pointer, perhaps before the thread's start"},
+	[FPERF_STACK_SKIPPED] = {"skipped", "were not captured: stack budget of the thread used up"},
+};
+
+const char *fperf_outcome__key(unsigned int outcome)
+{
+	return outcome < FPERF_STACK_OUTCOMES ? outcome_names[outcome].key : "unknown";
+}
+
+const char *fperf_outcome__words(unsigned int outcome)
+{
+	return outcome < FPERF_STACK_OUTCOMES ? outcome_names[outcome].words
+					      : "ended in a way this version does not know";
+}
+
+const char *fperf_record_type__key(unsigned int type)
+{
+	static const char *const names[FPERF_RECORD_TYPES] = {
+		[FPERF_RECORD_STRING] = "string",
+		[FPERF_RECORD_META] = "meta",
+		[FPERF_RECORD_MODULE] = "module",
+		[FPERF_RECORD_PROCESS] = "process",
+		[FPERF_RECORD_THREAD] = "thread",
+		[FPERF_RECORD_MAPPING] = "mapping",
+		[FPERF_RECORD_KERNEL_SYMBOL] = "kernel symbol",
+		[FPERF_RECORD_JIT_SYMBOL] = "JIT symbol",
+		[FPERF_RECORD_MARKER] = "marker",
+		[FPERF_RECORD_STACK] = "stack",
+		[FPERF_RECORD_SOURCE] = "source",
+		[FPERF_RECORD_TASK_EVENT] = "task event",
+		[FPERF_RECORD_SAMPLE] = "sample",
+		[FPERF_RECORD_OFFCPU] = "off-CPU",
+		[FPERF_RECORD_MARK] = "mark",
+		[FPERF_RECORD_FREQ] = "frequency",
+		[FPERF_RECORD_ACCOUNT] = "account",
+		[FPERF_RECORD_LOSS] = "loss",
+		[FPERF_RECORD_COUNTER] = "counter",
+		[FPERF_RECORD_UNWIND_FAILURE] = "unwind failure",
+	};
+
+	return pick(names, COUNT(names), type);
+}

@@ -1,0 +1,170 @@
+/* The last section of the text report: what was lost or absent, why, and what to do about it. */
+#include "output/names.h"
+#include "output/text.h"
+
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define LABEL	    10	 /* columns of the word that a line begins with */
+#define NAMES_SHARE 0.05 /* modules are mentioned from this share of all stack frames on */
+#define NAMES_ROWS  4
+
+struct section {
+	const struct fperf_paint *paint;
+	bool begun;
+};
+
+static void say(struct section *section, enum fperf_style style, const char *label, const char *text)
+{
+	if (!section->begun)
+		fperf_paint__heading(section->paint, "Lost or absent", "");
+	section->begun = true;
+	fputs("  ", section->paint->stream);
+	fperf_paint__put(section->paint, style, "%-*s", LABEL, label);
+	fperf_paint__paragraph(section->paint, FPERF_STYLE_PLAIN, LABEL + 2, LABEL + 2, text);
+}
+
+static __attribute__((format(printf, 4, 5))) void sayf(struct section *section, enum fperf_style style,
+						       const char *label, const char *format, ...)
+{
+	char *text = NULL;
+	va_list args;
+	int size;
+
+	va_start(args, format);
+	size = vasprintf(&text, format, args);
+	va_end(args);
+	if (size < 0)
+		return;
+	say(section, style, label, text);
+	free(text);
+}
+
+static void damage_lines(struct section *section, const struct fperf_report *report)
+{
+	const struct fperf_session_damage *damage = report->damage;
+
+	if (damage->chunks_bad || damage->bytes_skipped || damage->records_dropped || damage->tail_cut)
+		sayf(section, FPERF_STYLE_BAD, "damage",
+		     "the file is damaged%s%s; `frameperf check %s` says more", damage->first[0] ? ": " : "",
+		     damage->first, report->path);
+	else if (damage->no_end)
+		say(section, FPERF_STYLE_WARN, "damage",
+		    "the recording was cut short (the recorder was killed, or the disk was full): all that "
+		    "was written until "
+		    "then is here");
+	if (damage->chunks_unknown)
+		sayf(section, FPERF_STYLE_WARN, "newer",
+		     "%u chunks are of kinds that only a newer version knows", damage->chunks_unknown);
+}
+
+static void source_lines(struct section *section, const struct fperf_report *report)
+{
+	for (unsigned int i = 0; i < FPERF_SOURCES; i++) {
+		const struct fperf_rec_source *source = fperf_report__source(report->session, i);
+		const char *reason;
+
+		if (!source || source->state == FPERF_SOURCE_STATE_ACTIVE)
+			continue;
+		reason = fperf_session__string(report->session, source->reason, NULL);
+		if (source->state == FPERF_SOURCE_STATE_FAILED)
+			sayf(section, FPERF_STYLE_BAD, fperf_source__key(i), "failed: %s",
+			     reason[0] ? reason : "no reason given");
+		else
+			sayf(section, FPERF_STYLE_DIM, fperf_source__key(i), "%s%s%s",
+			     source->state == FPERF_SOURCE_STATE_OFF ? "off" : "absent",
+			     reason[0] ? ": " : "", reason);
+	}
+}
+
+static void loss_lines(struct section *section, const struct fperf_report *report)
+{
+	const struct fperf_analysis *analysis = report->analysis;
+
+	for (unsigned int source = 0; source < FPERF_SOURCES; source++) {
+		for (unsigned int reason = 0; reason < FPERF_LOSS_REASONS; reason++) {
+			uint64_t count = analysis->lost[source][reason];
+
+			if (count)
+				sayf(section,
+				     reason == FPERF_LOSS_STACK_SKIPPED || reason == FPERF_LOSS_TIME_ORDER
+					     ? FPERF_STYLE_DIM
+					     : FPERF_STYLE_WARN,
+				     "lost", "%s: %llu events: %s", fperf_source__key(source),
+				     (unsigned long long)count, fperf_loss__words(reason));
+		}
+	}
+}
+
+static void stack_lines(struct section *section, const struct fperf_report *report)
+{
+	const struct fperf_stack_quality *stacks = &report->analysis->stacks;
+	bool by_pointer = stacks->by_outcome[FPERF_STACK_UNKNOWN_END] * 2 > stacks->stacks;
+
+	if (!stacks->stacks || stacks->complete * 10 >= stacks->stacks * 9)
+		return;
+	for (unsigned int i = 0; i < FPERF_STACK_OUTCOMES; i++) {
+		double share = (double)stacks->by_outcome[i] / (double)stacks->stacks;
+
+		if (i != FPERF_STACK_COMPLETE && i != FPERF_STACK_NONE && share >= 0.01)
+			sayf(section, FPERF_STYLE_WARN, "stacks", "%s of the stacks %s",
+			     fperf_words__share(share).text, fperf_outcome__words(i));
+	}
+	if (by_pointer)
+		say(section, FPERF_STYLE_DIM, "",
+		    "Callers can be missing. A build with -fno-omit-frame-pointer gives whole stacks.");
+}
+
+/* Modules whose stack frames have no names, the most frequent first. */
+static void name_lines(struct section *section, const struct fperf_report *report)
+{
+	const struct fperf_module_names *modules;
+	uint64_t all = 0, below = UINT64_MAX;
+	size_t count;
+
+	if (!report->symbolizer)
+		return;
+	count = fperf_symbolizer__modules(report->symbolizer, &modules);
+	for (size_t i = 0; i < count; i++)
+		all += modules[i].known + modules[i].unknown;
+	for (int row = 0; row < NAMES_ROWS; row++) {
+		const struct fperf_module_names *worst = NULL;
+		const struct fperf_rec_module *module;
+		const char *path;
+
+		for (size_t i = 0; i < count; i++) {
+			if (modules[i].unknown < below && (!worst || modules[i].unknown > worst->unknown))
+				worst = &modules[i];
+		}
+		if (!worst || (double)worst->unknown < NAMES_SHARE * (double)all || !worst->unknown)
+			return;
+		below = worst->unknown;
+		module = fperf_session__module(report->session, worst->module);
+		path = module ? fperf_session__string(report->session, module->path, NULL)
+			      : "memory outside of modules";
+		sayf(section, FPERF_STYLE_DIM, "names",
+		     "%s of all stack frames lie in %s and have no names%s%s%s",
+		     fperf_words__share((double)worst->unknown / (double)all).text, path,
+		     worst->problem[0] ? ": " : "", worst->problem,
+		     module && module->kind == FPERF_MODULE_ELF
+			     ? "; install its debug symbols, or say where they are: --symbols DIR"
+			     : "");
+	}
+}
+
+void fperf_text__missing(const struct fperf_report *report, const struct fperf_paint *paint)
+{
+	struct section section = {.paint = paint};
+	const struct fperf_frames_summary *frames = &report->analysis->summary;
+
+	damage_lines(&section, report);
+	source_lines(&section, report);
+	loss_lines(&section, report);
+	stack_lines(&section, report);
+	name_lines(&section, report);
+	if (frames->time_anomalies)
+		sayf(&section, FPERF_STYLE_DIM, "frames",
+		     "%llu frame boundaries came out of order and were sorted",
+		     (unsigned long long)frames->time_anomalies);
+}
