@@ -57,6 +57,9 @@ struct fperf_aggregate_mapping {
 	uint8_t build_id[FPERF_BUILD_ID_MAX];
 	uint64_t device, inode; /* 0, 0: not known; equal files share a module */
 	uint64_t inode_generation;
+	bool not_executable; /* a file's mapping without execute permission: only remembered until the next
+				mapping of the process, so that anonymous memory which follows it is known as
+				the file's own text, moved to huge pages */
 };
 
 /* Replaces what it overlaps in the process. `module` (may be NULL) gets the module's id. */

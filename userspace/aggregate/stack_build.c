@@ -1,0 +1,153 @@
+/* From the addresses of a wire record to a stack of modules and offsets. */
+#include "aggregate/aggregate_internal.h"
+
+#include "base/vec.h"
+
+#include <errno.h>
+#include <string.h>
+
+/* Outcomes that say where unwinding went wrong, as opposed to those that were meant. */
+static bool outcome_is_failure(uint8_t outcome)
+{
+	return outcome != FPERF_STACK_NONE && outcome != FPERF_STACK_COMPLETE &&
+	       outcome != FPERF_STACK_TRUNCATED && outcome != FPERF_STACK_SKIPPED;
+}
+
+static uint64_t address_at(const uint8_t *addresses, uint32_t index)
+{
+	uint64_t address;
+
+	memcpy(&address, addresses + index * sizeof(address), sizeof(address));
+	return address;
+}
+
+static int user_frame(struct fperf_aggregate *agg, struct fperf_process *process, uint64_t address,
+		      uint8_t kind, struct fperf_stack_frame *frame, struct fperf_error *err)
+{
+	/* The instruction after a call that does not return may lie behind the mapping. */
+	struct fperf_mapping *mapping =
+		fperf_mapping_set__find(&process->maps, kind == FPERF_FRAME_RETURN ? address - 1 : address);
+
+	*frame = (struct fperf_stack_frame){.kind = kind, .offset = address};
+	if (!mapping)
+		return 0;
+	frame->module = mapping->module;
+	frame->offset = address - mapping->bias;
+	return mapping->written ? 0 : fperf_aggregate__write_mapping(agg, process, mapping, 0, err);
+}
+
+static int user_frames(struct fperf_aggregate *agg, struct fperf_process *process,
+		       const struct fperf_stack_input *input, uint32_t *count, struct fperf_error *err)
+{
+	for (uint32_t i = 0; i < input->head.user_count; i++) {
+		uint64_t address = address_at(input->user, i);
+		uint8_t kind = address & FPERF_WIRE_PC_BIT ? FPERF_FRAME_PC : FPERF_FRAME_RETURN;
+
+		if (i && i == input->head.gap)
+			agg->frames[(*count)++] = (struct fperf_stack_frame){.kind = FPERF_FRAME_GAP};
+		if (user_frame(agg, process, address & ~FPERF_WIRE_PC_BIT, kind, &agg->frames[*count], err))
+			return err->code;
+		(*count)++;
+	}
+	return 0;
+}
+
+static int kernel_frames(struct fperf_aggregate *agg, const struct fperf_stack_input *input, bool leaf_is_pc,
+			 uint32_t *count, struct fperf_error *err)
+{
+	if (!input->head.kernel_count)
+		return 0;
+	if (!agg->kernel)
+		agg->kernel = fperf_module_table__add_kernel(agg->modules, agg->options.kernel_base, err);
+	if (!agg->kernel)
+		return err->code;
+	for (uint32_t i = 0; i < input->head.kernel_count; i++) {
+		uint64_t address = address_at(input->kernel, i);
+
+		if (!address)
+			continue;
+		agg->frames[(*count)++] = (struct fperf_stack_frame){
+			.module = agg->kernel->id,
+			.kind = leaf_is_pc && i == 0 ? FPERF_FRAME_PC : FPERF_FRAME_RETURN,
+			.kernel = 1,
+			.offset = address - agg->options.kernel_base,
+		};
+	}
+	return 0;
+}
+
+static int kernel_addresses_keep(struct fperf_aggregate *agg, uint32_t count, struct fperf_error *err)
+{
+	for (uint32_t i = 0; i < count && agg->frames[i].kernel; i++)
+		if (fperf_map__set(&agg->kernel_addresses, agg->frames[i].offset + agg->options.kernel_base,
+				   1))
+			return fperf_error__no_memory(err, "the set of kernel addresses");
+	return 0;
+}
+
+static int failure_count(struct fperf_aggregate *agg, struct fperf_process *process,
+			 const struct fperf_wire_stack *head, struct fperf_error *err)
+{
+	uint64_t address = head->failed_at & ~FPERF_WIRE_PC_BIT, key, count = 0;
+	const struct fperf_mapping *mapping =
+		address ? fperf_mapping_set__find(&process->maps, address) : NULL;
+
+	if (!outcome_is_failure(head->outcome))
+		return 0;
+	key = (mapping ? (uint64_t)mapping->module << 8 : 0) | head->outcome;
+	fperf_map__get(&agg->unwind_failures, key, &count);
+	if (fperf_map__set(&agg->unwind_failures, key, count + 1))
+		return fperf_error__no_memory(err, "the counts of failed unwinds");
+	return 0;
+}
+
+int fperf_aggregate__keep_out_stack(struct fperf_aggregate *agg, struct fperf_thread *thread,
+				    const struct fperf_stack_input *input, uint64_t out_ns,
+				    struct fperf_error *err)
+{
+	struct fperf_out_stack *out = &thread->out_stack;
+	uint32_t count = 0;
+
+	out->out_ns = 0;
+	if (failure_count(agg, thread->process, &input->head, err) ||
+	    user_frames(agg, thread->process, input, &count, err))
+		return err->code;
+	if (fperf_vec__grow((void **)&out->frames, &out->capacity, count, sizeof(*out->frames)))
+		return fperf_error__no_memory(err, "the stack of a thread");
+	memcpy(out->frames, agg->frames, count * sizeof(*out->frames));
+	out->count = count;
+	out->outcome = input->head.outcome;
+	out->out_ns = out_ns;
+	return 0;
+}
+
+int fperf_aggregate__stack(struct fperf_aggregate *agg, struct fperf_process *process,
+			   const struct fperf_stack_input *input, const struct fperf_out_stack *user,
+			   bool leaf_is_pc, enum fperf_source source, uint32_t *id, struct fperf_error *err)
+{
+	struct fperf_rec_stack record = {.outcome = input->head.outcome, .frames = agg->frames};
+	bool is_new;
+
+	*id = 0;
+	if (kernel_frames(agg, input, leaf_is_pc, &record.count, err))
+		return err->code;
+	if (user) {
+		memcpy(agg->frames + record.count, user->frames, user->count * sizeof(*user->frames));
+		record.count += (uint32_t)user->count;
+		record.outcome = user->outcome;
+	} else if (failure_count(agg, process, &input->head, err) ||
+		   user_frames(agg, process, input, &record.count, err)) {
+		return err->code;
+	}
+	if (!record.count && record.outcome == FPERF_STACK_NONE)
+		return 0;
+	*id = fperf_stack_table__intern(agg->stacks, record.outcome, agg->frames, record.count, &is_new);
+	if (!*id)
+		fperf_aggregate__count_lost(agg, source, FPERF_LOSS_TABLE_FULL, 1);
+	if (!is_new)
+		return 0;
+	record.id = *id;
+	if (kernel_addresses_keep(agg, record.count, err))
+		return err->code;
+	return fperf_writer__add(agg->options.writer, FPERF_RECORD_STACK, &record, err);
+}
