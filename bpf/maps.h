@@ -20,6 +20,7 @@ struct fperf_target_bits {
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__uint(max_entries, 1);
+	__uint(map_flags, BPF_F_MMAPABLE); /* the recorder sets bits while programs do */
 	__type(key, __u32);
 	__type(value, struct fperf_target_bits);
 } fperf_targets SEC(".maps");

@@ -29,27 +29,11 @@ const volatile __u64 kernel_stack_min_ns = 50000; /* shorter intervals get no ke
 const volatile __u64 stack_budget_ns = 10000000;  /* time for user stacks at switch-out, per second and CPU */
 const volatile __u32 thread_stacks_per_s = 2000;  /* the same in stacks, per thread */
 
-struct thread_state {
-	__u64 out_ns;	   /* 0: on a CPU */
-	__u64 wake_ns;	   /* 0: not woken since out_ns */
-	__u64 refilled_ns; /* token bucket of user stacks */
-	__u64 args[3];
-	__u32 tokens;
-	__u32 flags; /* FPERF_OFFCPU_* */
-	__u32 state;
-	__s32 syscall;
-	__u16 cpu_out;
-	__u16 wake_cpu;
-	__u32 early_waker_valid; /* the waker below came just before switch-out */
-	struct fperf_wire_task next;
-	struct fperf_wire_task waker;
-};
-
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(max_entries, 16384);
 	__type(key, __u32);
-	__type(value, struct thread_state);
+	__type(value, struct fperf_wire_thread_state);
 } fperf_threads SEC(".maps");
 
 struct cpu_budget {
@@ -64,7 +48,7 @@ struct sched_scratch {
 	__u64 user[FPERF_USER_DEPTH];
 	struct cpu_budget budget;
 	__u64 local; /* see in_interrupt() */
-	struct thread_state fresh;
+	struct fperf_wire_thread_state fresh;
 };
 
 struct {
@@ -103,9 +87,10 @@ static __always_inline void task_fill(struct fperf_wire_task *out, struct task_s
 	bpf_probe_read_kernel(out->name, sizeof(out->name), task->comm);
 }
 
-static __always_inline struct thread_state *thread_state_get(__u32 tid, struct sched_scratch *scratch)
+static __always_inline struct fperf_wire_thread_state *thread_state_get(__u32 tid,
+									struct sched_scratch *scratch)
 {
-	struct thread_state *state = bpf_map_lookup_elem(&fperf_threads, &tid);
+	struct fperf_wire_thread_state *state = bpf_map_lookup_elem(&fperf_threads, &tid);
 
 	if (state)
 		return state;
@@ -119,7 +104,8 @@ static __always_inline struct thread_state *thread_state_get(__u32 tid, struct s
 
 /* Whether this switch-out may have a user stack: a share per thread, so that one that switches all the time
  * does not use up the CPU's budget of time. Long sleepers always have tokens. */
-static __always_inline bool stack_affordable(struct thread_state *state, struct cpu_budget *budget, __u64 now)
+static __always_inline bool stack_affordable(struct fperf_wire_thread_state *state, struct cpu_budget *budget,
+					     __u64 now)
 {
 	__u64 passed = now - state->refilled_ns, fill;
 
@@ -142,7 +128,7 @@ static __always_inline bool stack_affordable(struct thread_state *state, struct 
 	return true;
 }
 
-static __always_inline void out_stack_emit(void *ctx, struct thread_state *state,
+static __always_inline void out_stack_emit(void *ctx, struct fperf_wire_thread_state *state,
 					   struct sched_scratch *scratch, struct task_struct *task, __u64 now)
 {
 	struct fperf_wire_out_stack *out = &scratch->out;
@@ -173,15 +159,16 @@ static __always_inline void switch_out(void *ctx, bool preempt, struct task_stru
 				       struct task_struct *next, __u32 task_state_bits,
 				       struct sched_scratch *scratch, __u64 now)
 {
-	struct thread_state *state = thread_state_get(prev->pid, scratch);
+	struct fperf_wire_thread_state *state = thread_state_get(prev->pid, scratch);
 	struct user_regs regs = {};
 
 	if (!state)
 		return;
 	if (preempt)
 		task_state_bits = 0;
-	state->early_waker_valid = task_state_bits && state->wake_ns && now - state->wake_ns < WAKE_RACE_NS;
+	state->early_waker = task_state_bits && state->wake_ns && now - state->wake_ns < WAKE_RACE_NS;
 	state->wake_ns = 0;
+	state->pid = prev->tgid;
 	state->state = task_state_bits & TASK_STATE_MASK;
 	state->flags = state->state ? 0 : FPERF_OFFCPU_PREEMPTED;
 	if (BPF_CORE_READ_BITFIELD(prev, in_iowait))
@@ -210,7 +197,7 @@ static __always_inline void switch_out(void *ctx, bool preempt, struct task_stru
 static __always_inline void switch_in(struct task_struct *prev, struct task_struct *next,
 				      struct sched_scratch *scratch, __u64 now)
 {
-	struct thread_state *state = thread_state_get(next->pid, scratch);
+	struct fperf_wire_thread_state *state = thread_state_get(next->pid, scratch);
 	struct fperf_wire_offcpu *interval = &scratch->interval;
 	__u32 size, kernel_count = 0;
 
@@ -237,7 +224,7 @@ static __always_inline void switch_in(struct task_struct *prev, struct task_stru
 	if (!state->out_ns) { /* was off the CPU before recording began */
 		interval->flags = FPERF_OFFCPU_OPEN_START | (state->flags & FPERF_OFFCPU_WAKER_IRQ);
 		interval->syscall = -1;
-	} else if (!state->wake_ns && state->early_waker_valid) {
+	} else if (!state->wake_ns && state->early_waker) {
 		interval->wake_ns = state->out_ns;
 	}
 	if (!interval->wake_ns)
@@ -264,7 +251,7 @@ static __always_inline void switch_in(struct task_struct *prev, struct task_stru
 	state->out_ns = 0;
 	state->wake_ns = 0;
 	state->flags = 0;
-	state->early_waker_valid = 0;
+	state->early_waker = 0;
 }
 
 SEC("tp_btf/sched_switch")
@@ -301,7 +288,7 @@ static __always_inline void woken(struct task_struct *task)
 {
 	struct fperf_target_bits *bits = target_bits();
 	struct sched_scratch *scratch;
-	struct thread_state *state;
+	struct fperf_wire_thread_state *state;
 	__u32 zero = 0;
 	__u64 id;
 
@@ -337,7 +324,7 @@ int BPF_PROG(fperf_wakeup_new, struct task_struct *task)
 {
 	struct fperf_target_bits *bits = target_bits();
 	struct sched_scratch *scratch;
-	struct thread_state *state;
+	struct fperf_wire_thread_state *state;
 	__u32 zero = 0;
 
 	if (!bits || !target_has(bits, task->tgid))

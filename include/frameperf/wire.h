@@ -185,6 +185,26 @@ struct fperf_wire_task_state { /* FPERF_WIRE_TASK */
 	struct fperf_wire_stack stack; /* kernel part only */
 };
 
+/* State of a target thread between its switch-out and switch-in: value of the BPF map fperf_threads, by tid.
+ * The recorder reads it when it stops, to close the intervals that are open. */
+struct fperf_wire_thread_state {
+	fperf_u64 out_ns;      /* 0: on a CPU */
+	fperf_u64 wake_ns;     /* 0: not woken since out_ns */
+	fperf_u64 refilled_ns; /* token bucket of user stacks */
+	fperf_u64 args[3];
+	fperf_u32 tokens;
+	fperf_u32 flags; /* FPERF_OFFCPU_* */
+	fperf_u32 state;
+	fperf_s32 syscall;
+	fperf_u16 cpu_out;
+	fperf_u16 wake_cpu;
+	fperf_u32 early_waker; /* 1: `waker` came just before switch-out */
+	fperf_u32 pid;
+	fperf_u32 reserved;
+	struct fperf_wire_task next;
+	struct fperf_wire_task waker;
+};
+
 _Static_assert(sizeof(struct fperf_wire_header) == 24, "wire header");
 _Static_assert(sizeof(struct fperf_wire_stack) == 16, "wire stack");
 _Static_assert(sizeof(struct fperf_wire_sample) == 56, "wire sample");

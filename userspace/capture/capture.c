@@ -1,0 +1,473 @@
+#include "capture/recording.h"
+
+#include "base/clock.h"
+#include "capture/proc_files.h"
+#include "capture/sources.h"
+#include "frameperf/meta.h"
+
+#include <bpf/bpf.h>
+
+#include <errno.h>
+#include <inttypes.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* In order of attaching: sched before process, which asks whether sched is there. */
+static const struct fperf_capture_source_ops *const sources[] = {
+	&fperf_source_sched,
+	&fperf_source_process,
+	&fperf_source_sample,
+};
+
+#define SOURCE_COUNT (sizeof(sources) / sizeof(sources[0]))
+
+#define CHECK_LIVE_NS FPERF_NS_PER_S
+#define LOSSES_NS     (FPERF_NS_PER_S / 2)
+#define FLUSH_NS      (3 * FPERF_NS_PER_S)
+
+/* The run time of BPF programs is measured in windows, because measuring costs time itself (two clock reads a
+ * run). */
+#define STATS_WINDOW_NS (FPERF_NS_PER_S / 2)
+#define STATS_PERIOD_NS (10 * FPERF_NS_PER_S)
+
+void fperf_capture__on_process(struct fperf_capture *capture, uint32_t pid)
+{
+	for (size_t i = 0; i < SOURCE_COUNT; i++)
+		if (capture->source_state[i] && sources[i]->on_process)
+			sources[i]->on_process(capture->source_state[i], pid);
+}
+
+void fperf_capture__on_exit(struct fperf_capture *capture, uint32_t pid)
+{
+	for (size_t i = 0; i < SOURCE_COUNT; i++)
+		if (capture->source_state[i] && sources[i]->on_exit)
+			sources[i]->on_exit(capture->source_state[i], pid);
+}
+
+void fperf_capture__on_mapping(struct fperf_capture *capture, const struct fperf_capture_mapping *mapping)
+{
+	for (size_t i = 0; i < SOURCE_COUNT; i++)
+		if (capture->source_state[i] && sources[i]->on_mapping)
+			sources[i]->on_mapping(capture->source_state[i], mapping);
+}
+
+static void loss_write(struct fperf_capture *capture, enum fperf_source source, enum fperf_loss_reason reason,
+		       uint64_t count)
+{
+	struct fperf_rec_loss record = {.time_ns = fperf_clock__now_ns(),
+					.source = (uint8_t)source,
+					.reason = (uint8_t)reason,
+					.count = count};
+	struct fperf_error ignored; /* sticky in the writer */
+
+	fperf_writer__add(capture->context.writer, FPERF_RECORD_LOSS, &record, &ignored);
+}
+
+void fperf_capture__lost(struct fperf_capture *capture, enum fperf_source source,
+			 enum fperf_loss_reason reason, uint64_t count)
+{
+	if (!count)
+		return;
+	capture->status.lost[source][reason] += count;
+	loss_write(capture, source, reason, count);
+}
+
+/* What the BPF programs counted since the last time. */
+static void losses_collect(struct fperf_capture *capture)
+{
+	uint64_t lost[FPERF_SOURCES][FPERF_LOSS_REASONS];
+
+	if (!fperf_losses__read(&capture->shared, lost))
+		return;
+	for (int source = 0; source < FPERF_SOURCES; source++) {
+		for (int reason = 0; reason < FPERF_LOSS_REASONS; reason++) {
+			uint64_t *reported = &capture->reported_lost[source][reason];
+
+			if (lost[source][reason] > *reported) {
+				fperf_capture__lost(capture, source, reason,
+						    lost[source][reason] - *reported);
+				*reported = lost[source][reason];
+			}
+		}
+	}
+}
+
+static void source_state_set(struct fperf_capture *capture, enum fperf_source source,
+			     enum fperf_source_state state, const char *reason)
+{
+	struct fperf_rec_source record = {
+		.source = (uint8_t)source,
+		.state = (uint8_t)state,
+		.reason = fperf_writer__text(capture->context.writer, reason),
+	};
+	struct fperf_error ignored;
+
+	capture->status.source_state[source] = (uint8_t)state;
+	snprintf(capture->status.source_reason[source], sizeof(capture->status.source_reason[source]), "%s",
+		 reason);
+	fperf_writer__add(capture->context.writer, FPERF_RECORD_SOURCE, &record, &ignored);
+}
+
+/* Starts every source that can be. `err` keeps the first failure, for when nothing works. */
+static size_t sources_start(struct fperf_capture *capture, struct fperf_error *err)
+{
+	struct fperf_error failure;
+	size_t active = 0;
+	bool failed = false;
+
+	for (size_t i = 0; i < SOURCE_COUNT; i++) {
+		char reason[160] = "";
+		int rc = sources[i]->start(&capture->context, &capture->source_state[i], reason,
+					   sizeof(reason), &failure);
+
+		if (!rc) {
+			source_state_set(capture, sources[i]->source, FPERF_SOURCE_STATE_ACTIVE, reason);
+			active++;
+			continue;
+		}
+		capture->source_state[i] = NULL;
+		if (rc == -ENODEV && reason[0]) {
+			source_state_set(capture, sources[i]->source, FPERF_SOURCE_STATE_ABSENT, reason);
+			continue;
+		}
+		source_state_set(capture, sources[i]->source, FPERF_SOURCE_STATE_FAILED, failure.text);
+		fperf_log__write(capture->context.log, FPERF_LOG_WARNING, "source '%s' is not recorded: %s",
+				 sources[i]->name, failure.text);
+		if (!failed)
+			*err = failure;
+		failed = true;
+	}
+	return active;
+}
+
+static void sideband_start(struct fperf_capture *capture)
+{
+	struct fperf_error failure;
+	char reason[160];
+
+	if (!fperf_sideband__open(&capture->sideband, reason, sizeof(reason), &failure)) {
+		source_state_set(capture, FPERF_SOURCE_MAPPING, FPERF_SOURCE_STATE_ACTIVE, reason);
+		return;
+	}
+	capture->sideband = NULL;
+	snprintf(reason, sizeof(reason), "only /proc/PID/maps at start and after exec: %.100s", failure.text);
+	source_state_set(capture, FPERF_SOURCE_MAPPING, FPERF_SOURCE_STATE_FAILED, reason);
+	fperf_log__write(capture->context.log, FPERF_LOG_WARNING,
+			 "libraries opened late will have no names: %s", failure.text);
+}
+
+/* Locked memory is accounted by rlimit before 5.11; descriptors are one per thread that exists at start. */
+static void limits_raise(const struct fperf_log *log)
+{
+	struct rlimit locked = {RLIM_INFINITY, RLIM_INFINITY}, files;
+
+	if (setrlimit(RLIMIT_MEMLOCK, &locked))
+		fperf_log__write(log, FPERF_LOG_DETAIL,
+				 "cannot raise the limit of locked memory: %s (needed before Linux 5.11)",
+				 strerror(errno));
+	if (!getrlimit(RLIMIT_NOFILE, &files) && files.rlim_cur < files.rlim_max) {
+		files.rlim_cur = files.rlim_max;
+		setrlimit(RLIMIT_NOFILE, &files);
+	}
+}
+
+/* The pids that BPF sees are those of the initial namespace; ours would be others. Its inode number is fixed
+ * in the kernel (PROC_PID_INIT_INO). */
+static int namespace_check(struct fperf_error *err)
+{
+	struct stat stat_buf;
+
+	if (stat("/proc/self/ns/pid", &stat_buf) || stat_buf.st_ino == 0xEFFFFFFCu)
+		return 0;
+	return fperf_error__set(
+		err, -ENOTSUP,
+		"this shell is in a PID namespace of its own (a container), where process ids differ from "
+		"those that the kernel reports: run frameperf outside of it, with the target's pid there");
+}
+
+/* The address that kernel stacks are relative to. 0 when the kernel does not tell. */
+static uint64_t kernel_text_base(void)
+{
+	char line[512];
+	uint64_t base = 0;
+	FILE *file = fopen("/proc/kallsyms", "re");
+
+	if (!file)
+		return 0;
+	while (!base && fgets(line, sizeof(line), file)) {
+		uint64_t address;
+		char name[128];
+
+		if (sscanf(line, "%" SCNx64 " %*c %127s", &address, name) == 2 &&
+		    (!strcmp(name, "_stext") || !strcmp(name, "_text")))
+			base = address;
+	}
+	fclose(file);
+	return base;
+}
+
+static int meta_write_start(struct fperf_capture *capture, struct fperf_error *err)
+{
+	struct fperf_writer *writer = capture->context.writer;
+	struct fperf_clock_offsets offsets = fperf_clock__offsets();
+	struct fperf_proc_task task;
+	uint32_t pid = (uint32_t)capture->options.pids[0];
+	char exe[4096], number[32];
+	int rc = fperf_proc__task(pid, pid, &task, err);
+
+	if (rc)
+		return rc;
+	fperf_proc__exe(pid, exe, sizeof(exe));
+	snprintf(number, sizeof(number), "%" PRId64, offsets.boottime_ns);
+	rc = fperf_writer__meta(writer, FPERF_META_BOOTTIME_OFFSET, number, err);
+	snprintf(number, sizeof(number), "%" PRId64, offsets.realtime_ns);
+	rc = rc ? rc : fperf_writer__meta(writer, FPERF_META_REALTIME_OFFSET, number, err);
+	rc = rc ? rc : fperf_writer__meta_u64(writer, FPERF_META_START_NS, capture->live_ns, err);
+	rc = rc ? rc : fperf_writer__meta_u64(writer, FPERF_META_TARGET_PID, pid, err);
+	rc = rc ? rc : fperf_writer__meta(writer, FPERF_META_TARGET_NAME, task.name, err);
+	return rc ? rc : fperf_writer__meta(writer, FPERF_META_TARGET_EXE, exe, err);
+}
+
+static void sources_attach(struct fperf_capture *capture)
+{
+	size_t cursor = 0;
+	uint64_t pid, unused;
+
+	while (fperf_map__next(&capture->live, &cursor, &pid, &unused))
+		for (size_t i = 0; i < SOURCE_COUNT; i++)
+			if (capture->source_state[i] && sources[i]->attach_process)
+				sources[i]->attach_process(capture->source_state[i], (uint32_t)pid);
+}
+
+static int capture_open(struct fperf_capture *capture, struct fperf_error *err)
+{
+	struct fperf_aggregate_options aggregate_options = {
+		.writer = capture->options.writer,
+		.log = capture->options.log,
+		.kernel_base = kernel_text_base(),
+	};
+	struct fperf_error why = {0};
+	int rc = namespace_check(err);
+
+	if (rc)
+		return rc;
+	limits_raise(capture->context.log);
+	aggregate_options.start_ns = fperf_clock__now_ns();
+	rc = fperf_aggregate__new(&aggregate_options, &capture->context.aggregate, err);
+	if (rc)
+		return rc;
+	if (!sources_start(capture, &why)) {
+		*err = why;
+		return fperf_error__wrap(err, "nothing can be recorded here (`frameperf doctor` says more)");
+	}
+	sideband_start(capture);
+	rc = fperf_drain__open(capture, err);
+	if (rc)
+		return rc;
+	capture->live_ns = fperf_clock__now_ns();
+	capture->context.start_ns = capture->live_ns;
+	rc = meta_write_start(capture, err);
+	rc = rc ? rc : fperf_follow__start(capture, err);
+	if (rc)
+		return rc;
+	sources_attach(capture);
+	return 0;
+}
+
+int fperf_capture__start(const struct fperf_capture_options *options, struct fperf_capture **capture,
+			 struct fperf_error *err)
+{
+	struct fperf_capture *started = calloc(1, sizeof(*started));
+	int rc;
+
+	if (!started)
+		return fperf_error__no_memory(err, "the recording");
+	started->source_state = calloc(SOURCE_COUNT, sizeof(*started->source_state));
+	if (!started->source_state) {
+		free(started);
+		return fperf_error__no_memory(err, "the recording");
+	}
+	started->options = *options;
+	if (!started->options.drain_interval_ms)
+		started->options.drain_interval_ms = 10;
+	started->stats_fd = -1;
+	fperf_shared_maps__init(&started->shared);
+	started->context = (struct fperf_capture_context){
+		.options = &started->options,
+		.writer = options->writer,
+		.log = options->log,
+		.shared = &started->shared,
+	};
+	rc = capture_open(started, err);
+	if (rc) {
+		fperf_capture__free(started);
+		return rc;
+	}
+	*capture = started;
+	return 0;
+}
+
+/* Run time of the programs that we have loaded, as far as the kernel has counted it. */
+static uint64_t bpf_run_ns(void)
+{
+	uint64_t total = 0;
+	uint32_t id = 0;
+
+	while (!bpf_prog_get_next_id(id, &id)) {
+		struct bpf_prog_info info = {0};
+		uint32_t size = sizeof(info);
+		int fd = bpf_prog_get_fd_by_id(id);
+
+		if (fd < 0)
+			continue;
+		if (!bpf_obj_get_info_by_fd(fd, &info, &size) && !strncmp(info.name, "fperf_", 6))
+			total += info.run_time_ns;
+		close(fd);
+	}
+	return total;
+}
+
+static void stats_window(struct fperf_capture *capture, uint64_t now_ns)
+{
+	if (capture->stats_fd >= 0 && now_ns - capture->stats_since_ns >= STATS_WINDOW_NS) {
+		capture->stats_run_ns += bpf_run_ns() - capture->stats_base_ns;
+		capture->stats_total_ns += now_ns - capture->stats_since_ns;
+		close(capture->stats_fd);
+		capture->stats_fd = -1;
+	} else if (capture->stats_fd < 0 &&
+		   (!capture->stats_since_ns || now_ns - capture->stats_since_ns >= STATS_PERIOD_NS)) {
+		capture->stats_fd = bpf_enable_stats(BPF_STATS_RUN_TIME);
+		capture->stats_since_ns = now_ns;
+		capture->stats_base_ns = capture->stats_fd >= 0 ? bpf_run_ns() : 0;
+	}
+}
+
+static void stats_finish(struct fperf_capture *capture, uint64_t now_ns)
+{
+	if (capture->stats_fd >= 0) {
+		capture->stats_run_ns += bpf_run_ns() - capture->stats_base_ns;
+		capture->stats_total_ns += now_ns - capture->stats_since_ns;
+		close(capture->stats_fd);
+		capture->stats_fd = -1;
+	}
+	if (capture->stats_total_ns)
+		capture->status.bpf_ns =
+			(uint64_t)((double)capture->stats_run_ns / (double)capture->stats_total_ns *
+				   (double)(now_ns - capture->live_ns));
+}
+
+static int housekeeping(struct fperf_capture *capture, uint64_t now_ns, struct fperf_error *err)
+{
+	uint32_t pid;
+
+	while (fperf_aggregate__next_new_image(capture->context.aggregate, &pid))
+		if (!capture->sideband)
+			fperf_follow__read_mappings(capture, pid);
+	stats_window(capture, now_ns);
+	if (now_ns - capture->losses_ns >= LOSSES_NS) {
+		capture->losses_ns = now_ns;
+		losses_collect(capture);
+	}
+	if (now_ns - capture->checked_ns >= CHECK_LIVE_NS) {
+		capture->checked_ns = now_ns;
+		fperf_follow__check_live(capture);
+	}
+	if (now_ns - capture->flushed_ns < FLUSH_NS)
+		return 0;
+	capture->flushed_ns = now_ns;
+	return fperf_writer__flush(capture->context.writer, false, err);
+}
+
+int fperf_capture__poll(struct fperf_capture *capture, int timeout_ms, struct fperf_error *err)
+{
+	int interval = (int)capture->options.drain_interval_ms, rc;
+	uint64_t now_ns;
+
+	fperf_drain__wait(capture, timeout_ms < interval ? timeout_ms : interval);
+	now_ns = fperf_clock__now_ns();
+	for (size_t i = 0; i < SOURCE_COUNT; i++)
+		if (capture->source_state[i] && sources[i]->poll)
+			sources[i]->poll(capture->source_state[i], now_ns);
+	rc = fperf_drain__round(capture, err);
+	rc = rc ? rc : housekeeping(capture, now_ns, err);
+	if (rc)
+		return rc;
+	return capture->live.used ? 1 : 0;
+}
+
+static void open_interval_visit(void *context, const void *record, size_t size)
+{
+	struct fperf_capture *capture = context;
+	struct fperf_wire_offcpu interval;
+	struct fperf_error ignored;
+
+	if (size != sizeof(interval))
+		return;
+	memcpy(&interval, record, sizeof(interval));
+	fperf_drain__record(capture, &interval, sizeof(interval), &ignored);
+}
+
+static int capture_finish(struct fperf_capture *capture, uint64_t end_ns, const char *end_reason,
+			  struct fperf_error *err)
+{
+	struct fperf_writer *writer = capture->context.writer;
+	int rc = fperf_drain__round(capture, err);
+
+	if (!rc)
+		fperf_sched__open_intervals(&capture->context, end_ns, open_interval_visit, capture);
+	rc = rc ? rc : fperf_follow__finish(capture, end_ns, err);
+	losses_collect(capture);
+	stats_finish(capture, end_ns);
+	for (size_t i = SOURCE_COUNT; i-- > 0;) {
+		if (capture->source_state[i] && sources[i]->stop)
+			sources[i]->stop(capture->source_state[i], end_ns);
+		capture->source_state[i] = NULL;
+	}
+	rc = rc ? rc : fperf_aggregate__finish(capture->context.aggregate, end_ns, err);
+	rc = rc ? rc : fperf_writer__meta_u64(writer, FPERF_META_END_NS, end_ns, err);
+	rc = rc ? rc : fperf_writer__meta(writer, FPERF_META_END_REASON, end_reason, err);
+	if (!rc && capture->status.bpf_ns)
+		rc = fperf_writer__meta_u64(writer, FPERF_META_BPF_NS, capture->status.bpf_ns, err);
+	return rc;
+}
+
+int fperf_capture__stop(struct fperf_capture *capture, const char *end_reason, struct fperf_error *err)
+{
+	uint64_t end_ns = fperf_clock__now_ns();
+	size_t cursor = 0;
+	uint64_t pid, unused;
+
+	while (fperf_map__next(&capture->live, &cursor, &pid, &unused))
+		fperf_targets__remove(&capture->shared, (uint32_t)pid);
+	return capture_finish(capture, end_ns, end_reason, err);
+}
+
+void fperf_capture__free(struct fperf_capture *capture)
+{
+	if (!capture)
+		return;
+	for (size_t i = SOURCE_COUNT; i-- > 0;)
+		if (capture->source_state[i] && sources[i]->stop)
+			sources[i]->stop(capture->source_state[i], fperf_clock__now_ns());
+	if (capture->stats_fd >= 0)
+		close(capture->stats_fd);
+	fperf_drain__close(capture);
+	fperf_sideband__close(capture->sideband);
+	fperf_aggregate__free(capture->context.aggregate);
+	fperf_shared_maps__close(&capture->shared);
+	fperf_map__free(&capture->live);
+	fperf_map__free(&capture->start_threads);
+	free(capture->start_thread);
+	free(capture->source_state);
+	free(capture);
+}
+
+void fperf_capture__status(const struct fperf_capture *capture, struct fperf_capture_status *status)
+{
+	*status = capture->status;
+}

@@ -1,0 +1,148 @@
+/* Rings → batch, in order of time → aggregator and sources. */
+#include "capture/recording.h"
+
+#include "base/clock.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <string.h>
+
+/* The event ring last of the rings and the side band after them: whatever a sample needs to be understood was
+ * written before the sample, and is then in this batch or an earlier one. */
+static const char *const ring_names[FPERF_RINGS] = {"fperf_ring_sample", "fperf_ring_sched",
+						    "fperf_ring_event"};
+
+#define EVENT_RING 2
+
+static int ring_record(void *context, void *data, size_t size)
+{
+	struct fperf_capture *capture = context;
+	const struct fperf_wire_header *header = data;
+
+	if (size >= sizeof(*header))
+		fperf_batch__add(&capture->batch, FPERF_BATCH_WIRE, header->time_ns, data, size);
+	return 0;
+}
+
+int fperf_drain__open(struct fperf_capture *capture, struct fperf_error *err)
+{
+	fperf_batch__init(&capture->batch, 32u << 20);
+	for (size_t i = 0; i < FPERF_RINGS; i++) {
+		int fd = fperf_shared_maps__fd(&capture->shared, ring_names[i]);
+
+		if (fd < 0)
+			continue;
+		capture->rings[i] = ring_buffer__new(fd, ring_record, capture, NULL);
+		if (!capture->rings[i])
+			return fperf_error__set_errno(err, -errno, "cannot map the ring %s", ring_names[i]);
+	}
+	return 0;
+}
+
+void fperf_drain__close(struct fperf_capture *capture)
+{
+	for (size_t i = 0; i < FPERF_RINGS; i++) {
+		ring_buffer__free(capture->rings[i]);
+		capture->rings[i] = NULL;
+	}
+	fperf_batch__free(&capture->batch);
+}
+
+void fperf_drain__wait(struct fperf_capture *capture, int timeout_ms)
+{
+	struct ring_buffer *ring = capture->rings[EVENT_RING];
+	struct pollfd pollfd = {.fd = ring ? ring_buffer__epoll_fd(ring) : -1, .events = POLLIN};
+
+	poll(&pollfd, 1, timeout_ms);
+}
+
+static bool pid_wanted(void *context, uint32_t pid)
+{
+	const struct fperf_capture *capture = context;
+
+	return fperf_targets__has(&capture->shared, pid) || fperf_map__get(&capture->live, pid, NULL);
+}
+
+static void on_fork(struct fperf_capture *capture, const struct fperf_wire_fork *fork)
+{
+	if (fork->header.pid == fork->parent_pid)
+		return;
+	fperf_map__set(&capture->live, fork->header.pid, 1);
+	fperf_capture__on_process(capture, fork->header.pid);
+}
+
+static void on_exit_record(struct fperf_capture *capture, const struct fperf_wire_exit *exit_record)
+{
+	if (!exit_record->last)
+		return;
+	fperf_capture__on_exit(capture, exit_record->header.pid);
+	fperf_map__remove(&capture->live, exit_record->header.pid);
+}
+
+/* What capture itself makes of a record, before (fork) or after (the rest) the aggregator has taken it. */
+static void record_follow(struct fperf_capture *capture, const struct fperf_wire_header *header)
+{
+	switch (header->type) {
+	case FPERF_WIRE_FORK:
+		if (header->size >= sizeof(struct fperf_wire_fork))
+			on_fork(capture, (const struct fperf_wire_fork *)header);
+		break;
+	case FPERF_WIRE_EXEC:
+		if (!capture->sideband)
+			fperf_follow__read_mappings(capture, header->pid);
+		fperf_capture__on_process(capture, header->pid);
+		break;
+	case FPERF_WIRE_EXIT:
+		if (header->size >= sizeof(struct fperf_wire_exit))
+			on_exit_record(capture, (const struct fperf_wire_exit *)header);
+		break;
+	default:
+		break;
+	}
+}
+
+int fperf_drain__record(struct fperf_capture *capture, const void *record, size_t size,
+			struct fperf_error *err)
+{
+	const struct fperf_wire_header *header = record;
+	struct fperf_wire_offcpu *interval;
+	int rc;
+
+	if (header->type == FPERF_WIRE_OFFCPU && size >= sizeof(*interval)) {
+		interval = (struct fperf_wire_offcpu *)(uintptr_t)record; /* the batch's own copy */
+		fperf_follow__complete_start(capture, interval);
+	}
+	rc = fperf_aggregate__consume(capture->context.aggregate, record, size, err);
+	capture->status.records++;
+	if (!rc)
+		record_follow(capture, header);
+	return rc;
+}
+
+int fperf_drain__round(struct fperf_capture *capture, struct fperf_error *err)
+{
+	uint64_t lost;
+	int rc = 0;
+
+	fperf_batch__clear(&capture->batch);
+	for (size_t i = 0; i < FPERF_RINGS; i++)
+		if (capture->rings[i])
+			ring_buffer__consume(capture->rings[i]);
+	if (capture->sideband) {
+		lost = fperf_sideband__drain(capture->sideband, &capture->batch, pid_wanted, capture);
+		fperf_capture__lost(capture, FPERF_SOURCE_MAPPING, FPERF_LOSS_SIDEBAND, lost);
+	}
+	fperf_batch__sort(&capture->batch);
+	for (size_t i = 0; i < capture->batch.count && !rc; i++) {
+		const struct fperf_batch_item *item = &capture->batch.items[i];
+		const void *data = fperf_batch__data(&capture->batch, item);
+
+		if (item->kind == FPERF_BATCH_MAPPING)
+			rc = fperf_follow__mapping(capture, data, err);
+		else
+			rc = fperf_drain__record(capture, data, item->size, err);
+	}
+	fperf_capture__lost(capture, FPERF_SOURCE_SAMPLE, FPERF_LOSS_MEMORY, capture->batch.dropped);
+	capture->batch.dropped = 0;
+	return rc;
+}

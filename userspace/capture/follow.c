@@ -1,0 +1,341 @@
+/* Following the target: which processes it is made of, what they look like when recording starts and when it
+ * ends. */
+#include "capture/recording.h"
+
+#include "base/clock.h"
+#include "base/vec.h"
+#include "capture/proc_files.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static int thread_add(struct fperf_capture *capture, uint32_t pid, uint32_t tid, struct fperf_error *err)
+{
+	struct fperf_start_thread *thread;
+	struct fperf_proc_task task;
+	struct fperf_error gone;
+	int rc;
+
+	if (fperf_proc__task(pid, tid, &task, &gone))
+		return 0; /* ended meanwhile */
+	rc = fperf_aggregate__add_thread(capture->context.aggregate, pid, tid, task.start_ns, task.name, err);
+	if (rc)
+		return rc;
+	thread = fperf_vec__push(&capture->start_thread, &capture->start_thread_count,
+				 &capture->start_thread_capacity);
+	if (!thread || fperf_map__set(&capture->start_threads, tid, capture->start_thread_count - 1))
+		return fperf_error__no_memory(err, "the list of threads");
+	thread->pid = pid;
+	thread->tid = tid;
+	thread->state = task.state;
+	thread->syscall = -1;
+	if (task.state != 'R')
+		fperf_proc__syscall(pid, tid, &thread->syscall, thread->args);
+	thread->has_cpu = fperf_proc__cpu_ns(pid, tid, &thread->cpu_ns);
+	return 0;
+}
+
+static int process_add(struct fperf_capture *capture, uint32_t pid, struct fperf_error *err)
+{
+	struct fperf_aggregate_process process = {.pid = pid};
+	struct fperf_proc_task task;
+	char exe[4096];
+	uint32_t *tids;
+	size_t count;
+	int rc = fperf_proc__task(pid, pid, &task, err);
+
+	if (rc)
+		return rc;
+	rc = fperf_proc__threads(pid, &tids, &count, err);
+	if (rc)
+		return rc;
+	fperf_proc__exe(pid, exe, sizeof(exe));
+	process.parent_pid = task.parent_pid;
+	process.ns_pid = fperf_proc__namespace_pid(pid);
+	process.start_ns = task.start_ns;
+	process.name = task.name;
+	process.exe = exe;
+	rc = fperf_aggregate__add_process(capture->context.aggregate, &process, err);
+	for (size_t i = 0; i < count && !rc; i++)
+		rc = thread_add(capture, pid, tids[i], err);
+	free(tids);
+	if (rc)
+		return rc;
+	fperf_follow__read_mappings(capture, pid);
+	fperf_capture__on_process(capture, pid);
+	return 0;
+}
+
+/* Takes in every process whose parent is a target, until none is left to add. */
+static int descendants_add(struct fperf_capture *capture, struct fperf_error *err)
+{
+	bool again = true;
+	int rc = 0;
+
+	while (again && !rc) {
+		uint32_t *pids;
+		size_t count;
+
+		again = false;
+		rc = fperf_proc__processes(&pids, &count, err);
+		for (size_t i = 0; !rc && i < count; i++) {
+			struct fperf_proc_task task;
+			struct fperf_error gone;
+
+			if (fperf_map__get(&capture->live, pids[i], NULL) ||
+			    fperf_proc__task(pids[i], pids[i], &task, &gone) ||
+			    !fperf_map__get(&capture->live, task.parent_pid, NULL))
+				continue;
+			fperf_targets__add(&capture->shared, pids[i]);
+			fperf_map__set(&capture->live, pids[i], 1);
+			if (!process_add(capture, pids[i], &gone))
+				again = true;
+			else
+				fperf_map__remove(&capture->live, pids[i]);
+		}
+		if (!rc)
+			free(pids);
+	}
+	return rc;
+}
+
+int fperf_follow__start(struct fperf_capture *capture, struct fperf_error *err)
+{
+	size_t found = 0;
+	int rc = 0;
+
+	for (size_t i = 0; i < capture->options.pid_count; i++)
+		fperf_targets__add(&capture->shared, (uint32_t)capture->options.pids[i]);
+	capture->following = true;
+	for (size_t i = 0; i < capture->options.pid_count; i++) {
+		uint32_t pid = (uint32_t)capture->options.pids[i];
+
+		fperf_map__set(&capture->live, pid, 1);
+		rc = process_add(capture, pid, err);
+		if (!rc) {
+			found++;
+			continue;
+		}
+		fperf_map__remove(&capture->live, pid);
+		fperf_targets__remove(&capture->shared, pid);
+		if (rc != -ESRCH && rc != -ENOENT)
+			return rc;
+	}
+	if (!found)
+		return fperf_error__set(err, -ESRCH,
+					"the target process %ld is gone (or never was): nothing to record",
+					(long)capture->options.pids[0]);
+	return descendants_add(capture, err);
+}
+
+int fperf_follow__mapping(struct fperf_capture *capture, const struct fperf_sideband_mapping *mapping,
+			  struct fperf_error *err)
+{
+	struct fperf_aggregate_mapping added = {
+		.pid = mapping->pid,
+		.time_ns = mapping->time_ns,
+		.start = mapping->start,
+		.end = mapping->start + mapping->size,
+		.file_offset = mapping->file_offset,
+		.path = mapping->path,
+		.build_id_size = mapping->build_id_size,
+		.device = mapping->device_major << 32 | mapping->device_minor,
+		.inode = mapping->inode,
+		.inode_generation = mapping->inode_generation,
+	};
+	struct fperf_capture_mapping seen = {
+		.pid = mapping->pid,
+		.time_ns = mapping->time_ns,
+		.start = added.start,
+		.end = added.end,
+		.file_offset = added.file_offset,
+		.path = mapping->path,
+	};
+	char image[96];
+	int rc;
+
+	memcpy(added.build_id, mapping->build_id, sizeof(mapping->build_id));
+	if (mapping->path[0] == '/') { /* exactly the mapped file, even if another has its name by now */
+		snprintf(image, sizeof(image), "/proc/%u/map_files/%llx-%llx", mapping->pid,
+			 (unsigned long long)added.start, (unsigned long long)added.end);
+		added.image_path = image;
+	}
+	rc = fperf_aggregate__add_mapping(capture->context.aggregate, &added, &seen.module, err);
+	if (!rc)
+		fperf_capture__on_mapping(capture, &seen);
+	return rc;
+}
+
+struct mappings_visit {
+	struct fperf_capture *capture;
+	struct fperf_sideband_mapping *mapping;
+	uint32_t pid;
+	uint64_t now_ns;
+};
+
+static void mapping_visit(void *context, const struct fperf_proc_mapping *found)
+{
+	struct mappings_visit *visit = context;
+	struct fperf_sideband_mapping *mapping = visit->mapping;
+	struct fperf_error ignored;
+
+	memset(mapping, 0, offsetof(struct fperf_sideband_mapping, path));
+	mapping->time_ns = visit->now_ns;
+	mapping->pid = visit->pid;
+	mapping->start = found->start;
+	mapping->size = found->end - found->start;
+	mapping->file_offset = found->file_offset;
+	mapping->device_major = found->device_major;
+	mapping->device_minor = found->device_minor;
+	mapping->inode = found->inode;
+	snprintf(mapping->path, sizeof(mapping->path), "%s", found->path);
+	if (fperf_follow__mapping(visit->capture, mapping, &ignored))
+		fperf_capture__lost(visit->capture, FPERF_SOURCE_MAPPING, FPERF_LOSS_MEMORY, 1);
+}
+
+void fperf_follow__read_mappings(struct fperf_capture *capture, uint32_t pid)
+{
+	struct mappings_visit visit = {.capture = capture, .pid = pid, .now_ns = fperf_clock__now_ns()};
+	struct fperf_error gone;
+
+	visit.mapping = malloc(sizeof(*visit.mapping));
+	if (!visit.mapping)
+		return;
+	fperf_proc__mappings(pid, mapping_visit, &visit, &gone);
+	free(visit.mapping);
+}
+
+void fperf_follow__check_live(struct fperf_capture *capture)
+{
+	uint32_t ended[64];
+	size_t cursor = 0, count = 0;
+	uint64_t pid, unused;
+
+	while (count < 64 && fperf_map__next(&capture->live, &cursor, &pid, &unused))
+		if (kill((pid_t)pid, 0) && errno == ESRCH)
+			ended[count++] = (uint32_t)pid;
+	for (size_t i = 0; i < count; i++) {
+		fperf_map__remove(&capture->live, ended[i]);
+		fperf_targets__remove(&capture->shared, ended[i]);
+		fperf_capture__on_exit(capture, ended[i]);
+	}
+}
+
+/* Task state bits of the letters of /proc/PID/stat, see the kernel's task_state_array. */
+static uint32_t state_bits(char letter)
+{
+	switch (letter) {
+	case 'S':
+		return 1;
+	case 'D':
+		return 2;
+	case 'T':
+		return 4;
+	case 't':
+		return 8;
+	case 'I':
+		return 2;
+	default:
+		return 0;
+	}
+}
+
+static void start_apply(const struct fperf_start_thread *thread, struct fperf_wire_offcpu *interval)
+{
+	interval->state = state_bits(thread->state);
+	interval->syscall = thread->syscall;
+	memcpy(interval->args, thread->args, sizeof(interval->args));
+	if (!interval->state)
+		interval->flags |= FPERF_OFFCPU_PREEMPTED;
+}
+
+void fperf_follow__complete_start(struct fperf_capture *capture, struct fperf_wire_offcpu *interval)
+{
+	uint64_t index = 0;
+	bool known = fperf_map__get(&capture->start_threads, interval->header.tid, &index);
+
+	if (known && !capture->start_thread[index].switched && interval->flags & FPERF_OFFCPU_OPEN_START)
+		start_apply(&capture->start_thread[index], interval);
+	if (known)
+		capture->start_thread[index].switched = true;
+	if (!interval->out_ns ||
+	    (interval->flags & FPERF_OFFCPU_OPEN_START && interval->out_ns < capture->live_ns))
+		interval->out_ns = capture->live_ns;
+	if (interval->header.time_ns < interval->out_ns) {
+		interval->flags |= FPERF_OFFCPU_CLAMPED;
+		interval->header.time_ns = interval->out_ns;
+		fperf_capture__lost(capture, FPERF_SOURCE_SCHED, FPERF_LOSS_TIME_ORDER, 1);
+	}
+	if (interval->wake_ns && interval->wake_ns < interval->out_ns)
+		interval->wake_ns = interval->out_ns;
+	if (interval->wake_ns > interval->header.time_ns)
+		interval->wake_ns = interval->header.time_ns;
+}
+
+/* A thread that was asleep at the start and of which nothing was heard slept all the time. */
+static int sleeper_finish(struct fperf_capture *capture, const struct fperf_start_thread *thread,
+			  uint64_t end_ns, struct fperf_error *err)
+{
+	struct fperf_wire_offcpu interval = {
+		.header = {.type = FPERF_WIRE_OFFCPU,
+			   .size = sizeof(interval),
+			   .time_ns = end_ns,
+			   .pid = thread->pid,
+			   .tid = thread->tid},
+		.out_ns = capture->live_ns,
+		.flags = FPERF_OFFCPU_OPEN_START | FPERF_OFFCPU_OPEN_END,
+	};
+
+	start_apply(thread, &interval);
+	return fperf_aggregate__consume(capture->context.aggregate, &interval, sizeof(interval), err);
+}
+
+static void account_write(struct fperf_capture *capture, uint64_t time_ns, uint32_t tid, uint64_t cpu_ns)
+{
+	struct fperf_rec_account account = {
+		.time_ns = time_ns,
+		.thread = fperf_aggregate__thread_id(capture->context.aggregate, tid),
+		.cpu_ns = cpu_ns,
+	};
+	struct fperf_error ignored; /* a write error is sticky in the writer and comes back at close */
+
+	if (account.thread)
+		fperf_writer__add(capture->context.writer, FPERF_RECORD_ACCOUNT, &account, &ignored);
+}
+
+int fperf_follow__finish(struct fperf_capture *capture, uint64_t end_ns, struct fperf_error *err)
+{
+	bool sched = capture->status.source_state[FPERF_SOURCE_SCHED] == FPERF_SOURCE_STATE_ACTIVE;
+	size_t cursor = 0;
+	uint64_t pid, unused;
+	int rc = 0;
+
+	for (size_t i = 0; i < capture->start_thread_count && !rc; i++) {
+		const struct fperf_start_thread *thread = &capture->start_thread[i];
+
+		if (thread->has_cpu)
+			account_write(capture, capture->live_ns, thread->tid, thread->cpu_ns);
+		if (sched && !thread->switched && thread->state != 'R' &&
+		    fperf_map__get(&capture->live, thread->pid, NULL))
+			rc = sleeper_finish(capture, thread, end_ns, err);
+	}
+	while (!rc && fperf_map__next(&capture->live, &cursor, &pid, &unused)) {
+		struct fperf_error gone;
+		uint32_t *tids;
+		size_t count;
+
+		if (fperf_proc__threads((uint32_t)pid, &tids, &count, &gone))
+			continue;
+		for (size_t i = 0; i < count; i++) {
+			uint64_t cpu_ns;
+
+			if (fperf_proc__cpu_ns((uint32_t)pid, tids[i], &cpu_ns))
+				account_write(capture, end_ns, tids[i], cpu_ns);
+		}
+		free(tids);
+	}
+	return rc;
+}

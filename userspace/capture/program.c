@@ -1,0 +1,212 @@
+#include "capture/program.h"
+
+#include "frameperf/wire.h"
+
+#include <bpf/bpf.h>
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+/* libbpf's own messages go nowhere: what matters is in our errors. */
+static int print_nothing(enum libbpf_print_level level, const char *format, va_list args)
+{
+	(void)level;
+	(void)format;
+	(void)args;
+	return 0;
+}
+
+void fperf_shared_maps__init(struct fperf_shared_maps *shared)
+{
+	memset(shared, 0, sizeof(*shared));
+	libbpf_set_print(print_nothing);
+}
+
+void fperf_shared_maps__close(struct fperf_shared_maps *shared)
+{
+	if (shared->target_words)
+		munmap(shared->target_words, FPERF_PID_BITMAP_LEN * sizeof(uint64_t));
+	for (size_t i = 0; i < shared->count; i++)
+		close(shared->maps[i].fd);
+	shared->count = 0;
+	shared->target_words = NULL;
+}
+
+int fperf_shared_maps__fd(const struct fperf_shared_maps *shared, const char *name)
+{
+	for (size_t i = 0; i < shared->count; i++)
+		if (!strcmp(shared->maps[i].name, name))
+			return shared->maps[i].fd;
+	return -1;
+}
+
+void fperf_program__open_options(struct fperf_shared_maps *shared, struct bpf_object_open_opts *options)
+{
+	memset(options, 0, sizeof(*options));
+	options->sz = sizeof(*options);
+	options->kernel_log_buf = shared->kernel_log;
+	options->kernel_log_size = sizeof(shared->kernel_log);
+	options->kernel_log_level = 0; /* the log is filled in when a load fails */
+	shared->kernel_log[0] = '\0';
+}
+
+static bool map_is_shared(const char *name)
+{
+	size_t size = strlen(name);
+
+	return !strncmp(name, "fperf_", 6) && !(size > 8 && !strcmp(name + size - 8, "_scratch"));
+}
+
+static int maps_reuse(const struct fperf_shared_maps *shared, struct bpf_object *object,
+		      struct fperf_error *err)
+{
+	struct bpf_map *map;
+
+	bpf_object__for_each_map(map, object)
+	{
+		int fd = fperf_shared_maps__fd(shared, bpf_map__name(map)), rc;
+
+		rc = fd >= 0 ? bpf_map__reuse_fd(map, fd) : 0;
+		if (rc)
+			return fperf_error__set_errno(err, rc, "cannot share BPF map %s", bpf_map__name(map));
+	}
+	return 0;
+}
+
+static int maps_remember(struct fperf_shared_maps *shared, struct bpf_object *object, struct fperf_error *err)
+{
+	struct bpf_map *map;
+
+	bpf_object__for_each_map(map, object)
+	{
+		const char *name = bpf_map__name(map);
+		int fd;
+
+		if (!map_is_shared(name) || fperf_shared_maps__fd(shared, name) >= 0)
+			continue;
+		if (shared->count == FPERF_SHARED_MAPS)
+			return fperf_error__set(err, -ENOSPC, "more than %d shared BPF maps",
+						FPERF_SHARED_MAPS);
+		fd = dup(bpf_map__fd(map));
+		if (fd < 0)
+			return fperf_error__set_errno(err, -errno,
+						      "cannot duplicate the descriptor of BPF map %s", name);
+		snprintf(shared->maps[shared->count].name, sizeof(shared->maps[0].name), "%s", name);
+		shared->maps[shared->count++].fd = fd;
+	}
+	return 0;
+}
+
+static int targets_map(struct fperf_shared_maps *shared, struct fperf_error *err)
+{
+	int fd = fperf_shared_maps__fd(shared, "fperf_targets");
+	void *words;
+
+	if (shared->target_words || fd < 0)
+		return 0;
+	words = mmap(NULL, FPERF_PID_BITMAP_LEN * sizeof(uint64_t), PROT_READ | PROT_WRITE, MAP_SHARED, fd,
+		     0);
+	if (words == MAP_FAILED)
+		return fperf_error__set_errno(err, -errno, "cannot map the BPF map of targets");
+	shared->target_words = words;
+	return 0;
+}
+
+/* The line of the verifier's log that tells most: the last that is no statistics. */
+static const char *log_last_line(char *log)
+{
+	char *line, *last = NULL;
+
+	for (line = strtok(log, "\n"); line; line = strtok(NULL, "\n"))
+		if (strncmp(line, "processed ", 10) && *line)
+			last = line;
+	return last;
+}
+
+int fperf_program__load(struct fperf_shared_maps *shared, struct bpf_object *object, const char *name,
+			struct fperf_error *err)
+{
+	int rc = maps_reuse(shared, object, err);
+	const char *said;
+
+	if (rc)
+		return rc;
+	rc = bpf_object__load(object);
+	if (rc) {
+		said = log_last_line(shared->kernel_log);
+		if (rc == -EPERM || rc == -EACCES)
+			return fperf_error__set_errno(
+				err, rc,
+				"cannot load BPF program '%s' (needs root, or CAP_BPF and CAP_PERFMON)%s%s",
+				name, said ? ", kernel says: " : "", said ? said : "");
+		if (rc == -ESRCH || access("/sys/kernel/btf/vmlinux", R_OK))
+			return fperf_error__set_errno(err, rc,
+						      "cannot load BPF program '%s': the kernel has no BTF "
+						      "(CONFIG_DEBUG_INFO_BTF), or not the types it needs",
+						      name);
+		return fperf_error__set_errno(err, rc, "cannot load BPF program '%s'%s%s", name,
+					      said ? ", kernel says: " : "", said ? said : "");
+	}
+	rc = maps_remember(shared, object, err);
+	return rc ? rc : targets_map(shared, err);
+}
+
+int fperf_program__attach(struct bpf_object *object, const char *program, struct bpf_link **link,
+			  struct fperf_error *err)
+{
+	struct bpf_program *found = bpf_object__find_program_by_name(object, program);
+
+	if (!found)
+		return fperf_error__set(err, -ENOENT, "no BPF program '%s'", program);
+	*link = bpf_program__attach(found);
+	if (!*link)
+		return fperf_error__set_errno(err, -errno, "cannot attach BPF program '%s' to %s", program,
+					      bpf_program__section_name(found));
+	return 0;
+}
+
+void fperf_targets__add(struct fperf_shared_maps *shared, uint32_t pid)
+{
+	if (shared->target_words && pid / 64 < FPERF_PID_BITMAP_LEN)
+		__atomic_fetch_or(&shared->target_words[pid / 64], 1ull << (pid % 64), __ATOMIC_SEQ_CST);
+}
+
+void fperf_targets__remove(struct fperf_shared_maps *shared, uint32_t pid)
+{
+	if (shared->target_words && pid / 64 < FPERF_PID_BITMAP_LEN)
+		__atomic_fetch_and(&shared->target_words[pid / 64], ~(1ull << (pid % 64)), __ATOMIC_SEQ_CST);
+}
+
+bool fperf_targets__has(const struct fperf_shared_maps *shared, uint32_t pid)
+{
+	return shared->target_words && pid / 64 < FPERF_PID_BITMAP_LEN &&
+	       (__atomic_load_n(&shared->target_words[pid / 64], __ATOMIC_SEQ_CST) >> (pid % 64) & 1);
+}
+
+bool fperf_losses__read(const struct fperf_shared_maps *shared,
+			uint64_t lost[FPERF_SOURCES][FPERF_LOSS_REASONS])
+{
+	int fd = fperf_shared_maps__fd(shared, "fperf_losses"), cpus = libbpf_num_possible_cpus();
+	uint64_t *values;
+
+	if (fd < 0 || cpus <= 0)
+		return false;
+	values = calloc((size_t)cpus, sizeof(*values));
+	if (!values)
+		return false;
+	for (uint32_t key = 0; key < FPERF_SOURCES * FPERF_LOSS_REASONS; key++) {
+		uint64_t *sum = &lost[key / FPERF_LOSS_REASONS][key % FPERF_LOSS_REASONS];
+
+		*sum = 0;
+		if (bpf_map_lookup_elem(fd, &key, values))
+			continue;
+		for (int cpu = 0; cpu < cpus; cpu++)
+			*sum += values[cpu];
+	}
+	free(values);
+	return true;
+}

@@ -1,0 +1,202 @@
+/* sample: one inherited perf event per thread that exists when recording starts; threads and children that
+ * come later inherit it, program included. Measured against per-CPU events with a filter: see
+ * docs/decisions/sampling.md. */
+#include "capture/program.h"
+#include "capture/proc_files.h"
+#include "capture/sources.h"
+
+#include "base/map.h"
+#include "base/vec.h"
+#include "sample.skel.h"
+
+#include <errno.h>
+#include <linux/perf_event.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+struct sample_state {
+	struct fperf_capture_context *context;
+	struct sample_bpf *skeleton;
+	int *fds;
+	size_t fd_count, fd_capacity;
+	struct fperf_map attached; /* by tid */
+	bool hardware;
+	uint32_t frequency_hz;
+	int last_errno;
+};
+
+static void sample_stop(void *data, uint64_t end_ns)
+{
+	struct sample_state *state = data;
+
+	(void)end_ns;
+	for (size_t i = 0; i < state->fd_count; i++)
+		close(state->fds[i]);
+	free(state->fds);
+	fperf_map__free(&state->attached);
+	sample_bpf__destroy(state->skeleton);
+	free(state);
+}
+
+static int event_open(const struct sample_state *state, bool hardware, pid_t tid)
+{
+	struct perf_event_attr attr = {
+		.size = sizeof(attr),
+		.type = hardware ? PERF_TYPE_HARDWARE : PERF_TYPE_SOFTWARE,
+		.config = hardware ? PERF_COUNT_HW_CPU_CYCLES : PERF_COUNT_SW_CPU_CLOCK,
+		.freq = 1,
+		.sample_freq = state->frequency_hz,
+		.inherit = 1,
+		.exclude_hv = 1,
+	};
+
+	return (int)syscall(SYS_perf_event_open, &attr, tid, -1, -1, PERF_FLAG_FD_CLOEXEC);
+}
+
+/* Attaches to one thread. 0, or a negative errno; -ESRCH when it is gone. */
+static int thread_attach(struct sample_state *state, uint32_t tid)
+{
+	int fd = event_open(state, state->hardware, (pid_t)tid), *slot;
+
+	if (fd < 0)
+		return -errno;
+	if (ioctl(fd, PERF_EVENT_IOC_SET_BPF, bpf_program__fd(state->skeleton->progs.fperf_sample))) {
+		int code = -errno;
+
+		close(fd);
+		return code;
+	}
+	slot = fperf_vec__push(&state->fds, &state->fd_count, &state->fd_capacity);
+	if (!slot || fperf_map__set(&state->attached, tid, 1)) {
+		close(fd);
+		state->fd_count -= slot != NULL;
+		return -ENOMEM;
+	}
+	*slot = fd;
+	return 0;
+}
+
+/* Until a look at the process shows no thread that is not attached. A thread that was made meanwhile by an
+ * attached one has inherited the event and gets a second one: its samples are denser, and nothing is made of
+ * their number. */
+static void sample_attach_process(void *data, uint32_t pid)
+{
+	struct sample_state *state = data;
+	struct fperf_error ignored;
+	bool again = true;
+
+	for (int round = 0; again && round < 16; round++) {
+		uint32_t *tids;
+		size_t count;
+
+		again = false;
+		if (fperf_proc__threads(pid, &tids, &count, &ignored))
+			return;
+		for (size_t i = 0; i < count; i++) {
+			int rc;
+
+			if (fperf_map__get(&state->attached, tids[i], NULL))
+				continue;
+			rc = thread_attach(state, tids[i]);
+			if (!rc)
+				again = true;
+			else if (rc != -ESRCH)
+				state->last_errno = rc;
+		}
+		free(tids);
+	}
+	if (state->last_errno) {
+		fperf_log__write(state->context->log, FPERF_LOG_WARNING,
+				 "cannot sample some threads of process %u: perf_event_open: %s%s", pid,
+				 strerror(-state->last_errno),
+				 state->last_errno == -EMFILE ? " (raise `ulimit -n`)" : "");
+		state->last_errno = 0;
+	}
+}
+
+/* What the kernel allows; it refuses higher rates. 0: not known. */
+static uint32_t rate_limit(void)
+{
+	FILE *file = fopen("/proc/sys/kernel/perf_event_max_sample_rate", "re");
+	unsigned int limit = 0;
+
+	if (!file)
+		return 0;
+	if (fscanf(file, "%u", &limit) != 1)
+		limit = 0;
+	fclose(file);
+	return limit;
+}
+
+/* Finds out which event this machine has, on ourselves. */
+static int event_choose(struct sample_state *state, char *reason, size_t reason_size, struct fperf_error *err)
+{
+	uint32_t limit = rate_limit(), asked = state->frequency_hz;
+	int fd;
+
+	if (limit && limit < asked) {
+		state->frequency_hz = limit;
+		fperf_log__write(
+			state->context->log, FPERF_LOG_WARNING,
+			"the kernel allows %u samples/s, not %u (sysctl kernel.perf_event_max_sample_rate)",
+			limit, asked);
+	}
+	state->hardware = true;
+	fd = event_open(state, true, 0);
+	if (fd < 0) {
+		state->hardware = false;
+		fd = event_open(state, false, 0);
+	}
+	if (fd < 0)
+		return fperf_error__set_errno(err, -errno, "perf_event_open(cpu-clock, %u Hz)",
+					      state->frequency_hz);
+	close(fd);
+	snprintf(reason, reason_size, "%s, %u Hz, per thread%s", state->hardware ? "cycles" : "cpu-clock",
+		 state->frequency_hz, state->hardware ? "" : " (no hardware counter)");
+	return 0;
+}
+
+static int sample_start(struct fperf_capture_context *context, void **data, char *reason, size_t reason_size,
+			struct fperf_error *err)
+{
+	struct sample_state *state = calloc(1, sizeof(*state));
+	struct bpf_object_open_opts options;
+	int rc;
+
+	if (!state)
+		return fperf_error__no_memory(err, "the sample source");
+	state->context = context;
+	state->frequency_hz = context->options->frequency_hz;
+	rc = event_choose(state, reason, reason_size, err);
+	if (rc)
+		goto fail;
+	fperf_program__open_options(context->shared, &options);
+	state->skeleton = sample_bpf__open_opts(&options);
+	if (!state->skeleton) {
+		rc = fperf_error__set_errno(err, -errno, "cannot open BPF object 'sample'");
+		goto fail;
+	}
+	rc = fperf_program__load(context->shared, state->skeleton->obj, "sample", err);
+	if (rc)
+		goto fail;
+	fperf_writer__meta(context->writer, "sample.event", state->hardware ? "cycles" : "cpu-clock", err);
+	fperf_writer__meta_u64(context->writer, "sample.period_ns", 1000000000ull / state->frequency_hz, err);
+	*data = state;
+	return 0;
+fail:
+	sample_bpf__destroy(state->skeleton);
+	free(state);
+	return rc;
+}
+
+const struct fperf_capture_source_ops fperf_source_sample = {
+	.source = FPERF_SOURCE_SAMPLE,
+	.name = "sample",
+	.start = sample_start,
+	.attach_process = sample_attach_process,
+	.stop = sample_stop,
+};

@@ -1,0 +1,127 @@
+/* sched: off-CPU intervals of target threads, see bpf/sched.bpf.c. */
+#include "capture/program.h"
+#include "capture/sources.h"
+
+#include "frameperf/wire.h"
+#include "sched.skel.h"
+
+#include <bpf/bpf.h>
+#include <bpf/btf.h>
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct sched_state {
+	struct sched_bpf *skeleton;
+};
+
+static void sched_stop(void *data, uint64_t end_ns)
+{
+	struct sched_state *state = data;
+
+	(void)end_ns;
+	sched_bpf__destroy(state->skeleton);
+	free(state);
+}
+
+/* Since 5.18 sched_switch passes the state that the task leaves in; its type in BTF then has five parameters,
+ * the first being the tracepoint's private data. */
+static bool switch_has_prev_state(void)
+{
+	struct btf *btf = btf__load_vmlinux_btf();
+	const struct btf_type *type;
+	bool has = false;
+	int id;
+
+	if (!btf)
+		return false;
+	id = btf__find_by_name_kind(btf, "btf_trace_sched_switch", BTF_KIND_TYPEDEF);
+	type = id > 0 ? btf__type_by_id(btf, (__u32)id) : NULL;
+	type = type ? btf__type_by_id(btf, type->type) : NULL; /* pointer */
+	type = type ? btf__type_by_id(btf, type->type) : NULL; /* prototype */
+	if (type && btf_is_func_proto(type))
+		has = btf_vlen(type) >= 5;
+	btf__free(btf);
+	return has;
+}
+
+static int sched_start(struct fperf_capture_context *context, void **data, char *reason, size_t reason_size,
+		       struct fperf_error *err)
+{
+	struct sched_state *state = calloc(1, sizeof(*state));
+	struct bpf_object_open_opts options;
+	int rc;
+
+	if (!state)
+		return fperf_error__no_memory(err, "the sched source");
+	fperf_program__open_options(context->shared, &options);
+	state->skeleton = sched_bpf__open_opts(&options);
+	if (!state->skeleton) {
+		rc = fperf_error__set_errno(err, -errno, "cannot open BPF object 'sched'");
+		goto fail;
+	}
+	state->skeleton->rodata->has_prev_state = switch_has_prev_state();
+	rc = fperf_program__load(context->shared, state->skeleton->obj, "sched", err);
+	if (rc)
+		goto fail;
+	rc = sched_bpf__attach(state->skeleton);
+	if (rc) {
+		fperf_error__set_errno(err, rc,
+				       "cannot attach to the tracepoints sched_switch and sched_waking");
+		goto fail;
+	}
+	snprintf(reason, reason_size, "tracepoints sched_switch, sched_waking, sched_wakeup_new");
+	*data = state;
+	return 0;
+fail:
+	sched_bpf__destroy(state->skeleton);
+	free(state);
+	return rc;
+}
+
+void fperf_sched__open_intervals(const struct fperf_capture_context *context, uint64_t end_ns,
+				 void (*visit)(void *visit_context, const void *record, size_t size),
+				 void *visit_context)
+{
+	int fd = fperf_shared_maps__fd(context->shared, "fperf_threads");
+	uint32_t tid = 0, next;
+	bool first = true;
+
+	while (fd >= 0 && !bpf_map_get_next_key(fd, first ? NULL : &tid, &next)) {
+		struct fperf_wire_thread_state state;
+		struct fperf_wire_offcpu interval = {
+			.header = {.type = FPERF_WIRE_OFFCPU,
+				   .size = sizeof(interval),
+				   .time_ns = end_ns,
+				   .tid = next},
+		};
+
+		tid = next;
+		first = false;
+		if (bpf_map_lookup_elem(fd, &tid, &state) || !state.out_ns || state.out_ns > end_ns)
+			continue;
+		interval.header.pid = state.pid;
+		interval.header.cpu = state.cpu_out;
+		interval.out_ns = state.out_ns;
+		interval.wake_ns = state.wake_ns;
+		interval.flags = state.flags | FPERF_OFFCPU_OPEN_END;
+		interval.state = state.state;
+		interval.syscall = state.syscall;
+		interval.cpu_out = state.cpu_out;
+		interval.wake_cpu = state.wake_cpu;
+		memcpy(interval.args, state.args, sizeof(interval.args));
+		interval.next = state.next;
+		if (state.wake_ns)
+			interval.waker = state.waker;
+		visit(visit_context, &interval, sizeof(interval));
+	}
+}
+
+const struct fperf_capture_source_ops fperf_source_sched = {
+	.source = FPERF_SOURCE_SCHED,
+	.name = "sched",
+	.start = sched_start,
+	.stop = sched_stop,
+};

@@ -1,0 +1,18 @@
+/* The sources that capture is made of; the table is in capture.c. */
+#ifndef FPERF_CAPTURE_SOURCES_H
+#define FPERF_CAPTURE_SOURCES_H
+
+#include "capture/source.h"
+
+extern const struct fperf_capture_source_ops fperf_source_process;
+extern const struct fperf_capture_source_ops fperf_source_sched;
+extern const struct fperf_capture_source_ops fperf_source_sample;
+
+/* Switch-outs that have not been followed by a switch-in: calls back with an interval (struct
+ * fperf_wire_offcpu without stack) that ends at `end_ns` for each thread of the targets that is off the CPU.
+ */
+void fperf_sched__open_intervals(const struct fperf_capture_context *context, uint64_t end_ns,
+				 void (*visit)(void *visit_context, const void *record, size_t size),
+				 void *visit_context);
+
+#endif
