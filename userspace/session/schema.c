@@ -14,18 +14,21 @@
 
 #define DICTIONARY(st, ...)                                                                                  \
 	{                                                                                                    \
-		.name = #st, .size = sizeof(struct fperf_rec_##st), .time = NO, .id = NO, __VA_ARGS__        \
+		.name = #st, .size = sizeof(struct fperf_rec_##st), .time = NO, .until = NO, .id = NO,       \
+		__VA_ARGS__                                                                                  \
 	}
 #define WITH_ID(st, ...)                                                                                     \
 	{                                                                                                    \
-		.name = #st, .size = sizeof(struct fperf_rec_##st), .time = NO, .id = AT(st, id),            \
-		KEY1(st, id), __VA_ARGS__                                                                    \
+		.name = #st, .size = sizeof(struct fperf_rec_##st), .time = NO, .until = NO,                 \
+		.id = AT(st, id), KEY1(st, id), __VA_ARGS__                                                  \
 	}
-#define EVENT(st, moment, from, ...)                                                                         \
+#define INTERVAL(st, moment, until_field, from, ...)                                                         \
 	{                                                                                                    \
-		.name = #st, .size = sizeof(struct fperf_rec_##st), .time = AT(st, moment), .id = NO,        \
-		.source = from, __VA_ARGS__                                                                  \
+		.name = #st, .size = sizeof(struct fperf_rec_##st), .time = AT(st, moment),                  \
+		.until = AT(st, until_field), .id = NO, .source = from, __VA_ARGS__                          \
 	}
+
+#define EVENT(st, moment, ...) INTERVAL(st, moment, moment, __VA_ARGS__)
 
 const struct fperf_schema_type fperf_schema_types[FPERF_RECORD_TYPES] = {
 	[FPERF_RECORD_END] = DICTIONARY(end, .closing = 1),
@@ -43,7 +46,7 @@ const struct fperf_schema_type fperf_schema_types[FPERF_RECORD_TYPES] = {
 	[FPERF_RECORD_SOURCE] = DICTIONARY(source, KEY1(source, source), .closing = 1),
 	[FPERF_RECORD_TASK_EVENT] = EVENT(task_event, time_ns, FPERF_SOURCE_PROCESS),
 	[FPERF_RECORD_SAMPLE] = EVENT(sample, time_ns, FPERF_SOURCE_SAMPLE),
-	[FPERF_RECORD_OFFCPU] = EVENT(offcpu, out_ns, FPERF_SOURCE_SCHED),
+	[FPERF_RECORD_OFFCPU] = INTERVAL(offcpu, out_ns, in_ns, FPERF_SOURCE_SCHED),
 	[FPERF_RECORD_MARK] = EVENT(mark, time_ns, FPERF_SOURCE_MARK),
 	[FPERF_RECORD_FREQ] = EVENT(freq, time_ns, FPERF_SOURCE_FREQ),
 	[FPERF_RECORD_ACCOUNT] = EVENT(account, time_ns, FPERF_SOURCE_SCHED, .closing = 1),

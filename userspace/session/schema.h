@@ -31,6 +31,7 @@ struct fperf_schema_type {
 	const char *name; /* NULL: no such type */
 	uint16_t size;	  /* of the struct */
 	uint16_t time;	  /* offset of the 64-bit time by which the type is sorted, or NO_OFFSET */
+	uint16_t until;	  /* offset of the 64-bit time at which a record of the type ends, or NO_OFFSET */
 	uint16_t id;	  /* offset of the 32-bit id, or NO_OFFSET */
 	uint8_t tail;	  /* enum fperf_schema_tail */
 	uint8_t source;	  /* enum fperf_source that records of this type come from */

@@ -135,6 +135,21 @@ static int table_replace(struct fperf_session_table *table, const struct fperf_s
 	return 0;
 }
 
+/* Memory that sorting takes for a while counts as well. */
+static int table_order(struct fperf_session *session, struct fperf_session_table *table,
+		       const struct fperf_schema_type *schema, struct fperf_error *err)
+{
+	size_t meanwhile = table->count * (schema->size + sizeof(struct sort_item));
+	int ret = fperf_session__account(session, meanwhile, err);
+
+	if (ret)
+		return ret;
+	ret = schema->time != FPERF_SCHEMA_NO_OFFSET ? table_sort(table, schema, err)
+						     : table_replace(table, schema, err);
+	session->used -= meanwhile;
+	return ret;
+}
+
 static int table_index(struct fperf_session_table *table, const struct fperf_schema_type *schema,
 		       struct fperf_error *err)
 {
@@ -172,10 +187,8 @@ int fperf_session__seal(struct fperf_session *session, struct fperf_error *err)
 
 		if (!schema || !table->count)
 			continue;
-		if (schema->time != FPERF_SCHEMA_NO_OFFSET)
-			ret = table_sort(table, schema, err);
-		else if (schema->keys)
-			ret = table_replace(table, schema, err);
+		if (schema->time != FPERF_SCHEMA_NO_OFFSET || schema->keys)
+			ret = table_order(session, table, schema, err);
 		if (!ret && schema->id != FPERF_SCHEMA_NO_OFFSET)
 			ret = table_index(table, schema, err);
 	}

@@ -46,7 +46,7 @@ void fperf_session__free(struct fperf_session *session)
 	free(session);
 }
 
-static int account(struct fperf_session *session, size_t size, struct fperf_error *err)
+int fperf_session__account(struct fperf_session *session, size_t size, struct fperf_error *err)
 {
 	if (size > session->limit - session->used)
 		return fperf_error__set(err, -EFBIG,
@@ -69,7 +69,7 @@ static int block_alloc(struct fperf_session *session, size_t size, void **memory
 	size = (size + 7) & ~(size_t)7;
 	if (!block || size > block->size - block->used) {
 		room = size > BLOCK_BYTES ? size : BLOCK_BYTES;
-		ret = account(session, sizeof(*block) + room, err);
+		ret = fperf_session__account(session, sizeof(*block) + room, err);
 		if (ret)
 			return ret;
 		block = malloc(sizeof(*block) + room);
@@ -128,7 +128,7 @@ static int table_grow(struct fperf_session *session, struct fperf_session_table 
 	if (table->count >= UINT32_MAX / 2)
 		return fperf_error__set(err, -EFBIG, "the session holds more than %u records of one type",
 					UINT32_MAX / 2);
-	ret = account(session, more * size, err);
+	ret = fperf_session__account(session, more * size, err);
 	if (ret)
 		return ret;
 	if (fperf_vec__grow(&table->data, &table->capacity, before + more, size)) {

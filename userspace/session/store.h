@@ -29,6 +29,9 @@ struct fperf_session {
 	size_t limit;
 };
 
+/* -EFBIG when `size` more bytes would pass the session's limit; else counts them. */
+int fperf_session__account(struct fperf_session *session, size_t size, struct fperf_error *err);
+
 void fperf_session_index__free(struct fperf_session_index *index);
 
 #endif

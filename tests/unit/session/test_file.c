@@ -1,0 +1,246 @@
+#include "session/session.h"
+#include "session/writer.h"
+
+#include "random_records.h"
+
+#include <criterion/criterion.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/mount.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+static struct fperf_error err;
+static char directory[] = "/tmp/fperf-unit-XXXXXX";
+static char path[64];
+
+static void setup(void)
+{
+	cr_assert_not_null(mkdtemp(directory));
+	snprintf(path, sizeof(path), "%s/session.fperf", directory);
+}
+
+static void teardown(void)
+{
+	unlink(path);
+	rmdir(directory);
+}
+
+TestSuite(session_file, .init = setup, .fini = teardown);
+
+static struct fperf_writer *open_writer(uint32_t chunk_bytes)
+{
+	struct fperf_writer_options options = {
+		.path = path, .owner_uid = (uid_t)-1, .owner_gid = (gid_t)-1, .chunk_bytes = chunk_bytes};
+	struct fperf_writer *writer = NULL;
+
+	cr_assert_eq(fperf_writer__open(&options, &writer, &err), 0, "%s", err.text);
+	return writer;
+}
+
+static void close_writer(struct fperf_writer *writer)
+{
+	cr_assert_eq(fperf_writer__close(writer, &err), 0, "%s", err.text);
+}
+
+static struct fperf_session *load(const char *from, struct fperf_session_damage *damage)
+{
+	struct fperf_session *session = NULL;
+
+	cr_assert_eq(fperf_session__load(from, 0, &session, damage, &err), 0, "%s", err.text);
+	return session;
+}
+
+static void assert_whole(const struct fperf_session_damage *damage)
+{
+	struct fperf_session_damage none = {0};
+
+	cr_assert_eq(memcmp(damage, &none, sizeof(none)), 0, "%s", damage->first);
+}
+
+/* Fields one by one: padding is nobody's business. */
+static void assert_same(uint32_t type, const void *got, const void *expected)
+{
+	size_t count;
+	const struct fperf_schema_field *fields = fperf_schema__fields(type, &count);
+	const struct fperf_rec_string *string = got, *expected_string = expected;
+	const struct fperf_rec_stack *stack = got, *expected_stack = expected;
+
+	for (size_t i = 0; i < count; i++) {
+		const char *at = (const char *)got + fields[i].offset,
+			   *expected_at = (const char *)expected + fields[i].offset;
+
+		if (fields[i].kind == FPERF_FIELD_INTEGER)
+			cr_assert_arr_eq(at, expected_at, fields[i].width, "type %u, %s", type,
+					 fields[i].name);
+		else if (fields[i].kind == FPERF_FIELD_BYTES)
+			cr_assert_arr_eq(at - 1, expected_at - 1, 1 + (size_t)fields[i].width);
+	}
+	if (type == FPERF_RECORD_STRING) {
+		cr_assert_eq(string->size, expected_string->size);
+		cr_assert_eq(string->bytes[string->size], '\0');
+		if (string->size)
+			cr_assert_arr_eq(string->bytes, expected_string->bytes, string->size);
+	} else if (type == FPERF_RECORD_STACK) {
+		cr_assert_eq(stack->count, expected_stack->count);
+		if (stack->count)
+			cr_assert_arr_eq(stack->frames, expected_stack->frames,
+					 stack->count * sizeof(*stack->frames));
+	}
+}
+
+static void assert_same_table(uint32_t type, const struct fperf_session *got,
+			      const struct fperf_session *expected)
+{
+	size_t count, expected_count;
+	const char *records = fperf_session__records(got, type, &count);
+	const char *expected_records = fperf_session__records(expected, type, &expected_count);
+
+	/* The writer adds the id of the session by itself. */
+	if (type == FPERF_RECORD_STRING || type == FPERF_RECORD_META)
+		return;
+	cr_assert_eq(count, expected_count, "type %u: %zu instead of %zu", type, count, expected_count);
+	for (size_t i = 0; i < count; i++)
+		assert_same(type, records + i * fperf_schema__type(type)->size,
+			    expected_records + i * fperf_schema__type(type)->size);
+}
+
+static void add_both(struct fperf_writer *writer, struct fperf_session *session, uint32_t type,
+		     const void *record)
+{
+	cr_assert_eq(fperf_writer__add(writer, type, record, &err), 0, "%s", err.text);
+	cr_assert_eq(fperf_session__add(session, type, record, &err), 0, "%s", err.text);
+}
+
+Test(session_file, every_type_survives_with_random_and_extreme_values, .timeout = 60)
+{
+	struct fperf_session *expected = fperf_session__new(), *got;
+	struct fperf_writer *writer = open_writer(8192);
+	struct random_record *record = calloc(1, sizeof(*record));
+	struct random_source source = {.state = 1};
+	struct fperf_session_damage damage;
+	struct fperf_writer_stats stats;
+
+	for (uint32_t type = FPERF_RECORD_META; type < FPERF_RECORD_TYPES; type++) {
+		for (int i = 0; i < 700; i++) {
+			random_fill(&source, type, record);
+			add_both(writer, expected, type, record->bytes);
+		}
+	}
+	cr_assert_eq(fperf_writer__flush(writer, true, &err), 0, "%s", err.text);
+	fperf_writer__stats(writer, &stats);
+	cr_assert_eq(stats.records[FPERF_RECORD_STACK], 700);
+	cr_assert_gt(stats.chunks, FPERF_RECORD_TYPES);
+	close_writer(writer);
+	cr_assert_eq(fperf_session__seal(expected, &err), 0);
+	got = load(path, &damage);
+	assert_whole(&damage);
+	for (uint32_t type = 1; type < FPERF_RECORD_TYPES; type++)
+		assert_same_table(type, got, expected);
+	fperf_session__free(expected);
+	fperf_session__free(got);
+	free(record);
+}
+
+Test(session_file, strings_survive_whatever_their_bytes_and_ids)
+{
+	struct fperf_writer *writer = open_writer(512);
+	struct random_record *record = calloc(1, sizeof(*record));
+	struct random_source source = {.state = 2};
+	struct fperf_session_damage damage;
+	struct fperf_session *got;
+	size_t size;
+
+	for (uint32_t i = 0; i < 300; i++) {
+		random_fill(&source, FPERF_RECORD_STRING, record);
+		record->string.id = i * 7919 + 1000;
+		cr_assert_eq(fperf_writer__add(writer, FPERF_RECORD_STRING, record, &err), 0, "%s", err.text);
+	}
+	close_writer(writer);
+	got = load(path, &damage);
+	assert_whole(&damage);
+	source.state = 2;
+	for (uint32_t i = 0; i < 300; i++) {
+		random_fill(&source, FPERF_RECORD_STRING, record);
+		cr_assert_eq(memcmp(fperf_session__string(got, i * 7919 + 1000, &size), record->text,
+				    record->string.size),
+			     0);
+		cr_assert_eq(size, record->string.size);
+	}
+	fperf_session__free(got);
+	free(record);
+}
+
+Test(session_file, interned_strings_and_meta)
+{
+	struct fperf_writer *writer = open_writer(0);
+	uint32_t name = fperf_writer__text(writer, "render"),
+		 again = fperf_writer__string(writer, "render", 6);
+	struct fperf_session_damage damage;
+	struct fperf_session *session;
+
+	cr_assert_neq(name, 0);
+	cr_assert_eq(name, again);
+	cr_assert_eq(fperf_writer__text(writer, ""), 0);
+	cr_assert_eq(fperf_writer__text(writer, NULL), 0);
+	cr_assert_eq(fperf_writer__meta(writer, "target.name", "old", &err), 0);
+	cr_assert_eq(fperf_writer__meta(writer, "target.name", "minetest", &err), 0);
+	cr_assert_eq(fperf_writer__meta(writer, "label.empty", "", &err), 0);
+	cr_assert_eq(fperf_writer__meta_u64(writer, "end_ns", UINT64_MAX, &err), 0);
+	close_writer(writer);
+	session = load(path, &damage);
+	assert_whole(&damage);
+	cr_assert_str_eq(fperf_session__string(session, name, NULL), "render");
+	cr_assert_str_eq(fperf_session__meta(session, "target.name"), "minetest");
+	cr_assert_str_eq(fperf_session__meta(session, "label.empty"), "");
+	cr_assert_eq(fperf_session__meta_u64(session, "end_ns", 0), UINT64_MAX);
+	cr_assert_eq(strlen(fperf_session__meta(session, "session.id")), 36);
+	fperf_session__free(session);
+}
+
+Test(session_file, empty_session_is_whole)
+{
+	struct fperf_session_damage damage;
+	struct fperf_session *session;
+	size_t count;
+
+	close_writer(open_writer(0));
+	session = load(path, &damage);
+	assert_whole(&damage);
+	cr_assert_null(fperf_session__records(session, FPERF_RECORD_SAMPLE, &count));
+	fperf_session__free(session);
+	cr_assert_eq(fperf_writer__close(NULL, &err), 0);
+}
+
+Test(session_file, what_was_flushed_is_there_when_the_recorder_is_killed)
+{
+	struct fperf_session_damage damage;
+	struct fperf_session *session;
+	size_t count;
+	pid_t child = fork();
+
+	if (!child) {
+		struct fperf_writer *writer = open_writer(0);
+		struct fperf_rec_sample sample = {.time_ns = 5, .thread = 1};
+
+		fperf_writer__add(writer, FPERF_RECORD_SAMPLE, &sample, &err);
+		fperf_writer__flush(writer, false, &err);
+		fperf_writer__add(writer, FPERF_RECORD_SAMPLE, &sample, &err);
+		raise(SIGKILL);
+	}
+	cr_assert_gt(child, 0);
+	cr_assert_eq(waitpid(child, NULL, 0), child);
+	session = load(path, &damage);
+	cr_assert(damage.no_end);
+	cr_assert_not(damage.tail_cut);
+	cr_assert_eq(damage.chunks_bad, 0);
+	fperf_session__records(session, FPERF_RECORD_SAMPLE, &count);
+	cr_assert_eq(count, 1);
+	fperf_session__free(session);
+}

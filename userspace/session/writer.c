@@ -1,0 +1,483 @@
+#include "session/writer.h"
+
+#include "base/buf.h"
+#include "base/clock.h"
+#include "base/strtab.h"
+#include "base/vec.h"
+#include "session/chunk.h"
+#include "session/file.h"
+#include "session/rows.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+#include <unistd.h>
+
+#define DEFAULT_CHUNK_BYTES ((uint32_t)256 << 10)
+#define LARGEST_CHUNK_BYTES ((uint32_t)4 << 20)
+#define STRING_MAX_BYTES    ((uint32_t)1 << 20)
+
+/* Once the disk is full, this much of each type that says how the recording went is kept for the end. All of
+ * it fits into the space that the file has in reserve. */
+#define CLOSING_BYTES ((size_t)8 << 10)
+
+/* Records of one type that wait to be written. Their strings and stack frames are in `tail`; while they wait,
+ * the pointers in the records are offsets into it. */
+struct pending {
+	void *records;
+	size_t count, capacity;
+	struct fperf_buf tail;
+};
+
+struct fperf_writer {
+	struct fperf_file file;
+	struct pending pending[FPERF_RECORD_TYPES];
+	struct fperf_payload payload;
+	struct fperf_buf chunk;
+	struct fperf_compressor *compressor;
+	struct fperf_strtab *strings;
+	uint32_t string_base; /* ids of strings are from here on */
+	uint32_t tag;
+	uint32_t sequence;
+	uint32_t chunk_bytes;
+	bool failed;		   /* a write failed: only what says how it went is still taken */
+	struct fperf_error untold; /* a failure that no caller has been told of yet */
+	struct fperf_writer_stats stats;
+	uint64_t lost[FPERF_RECORD_TYPES];
+};
+
+static void pending_clear(struct pending *pending)
+{
+	pending->count = 0;
+	fperf_buf__clear(&pending->tail);
+}
+
+static size_t pending_bytes(const struct pending *pending, const struct fperf_schema_type *schema)
+{
+	return pending->count * schema->size + pending->tail.size;
+}
+
+static void pending_lose(struct fperf_writer *writer, uint32_t type)
+{
+	writer->lost[type] += writer->pending[type].count;
+	writer->stats.records_lost += writer->pending[type].count;
+	pending_clear(&writer->pending[type]);
+}
+
+/* From now on strings get new ids, since the records of the old ones may not have reached the file. */
+static void strings_restart(struct fperf_writer *writer)
+{
+	writer->string_base += fperf_strtab__count(writer->strings);
+	fperf_strtab__free(writer->strings);
+	writer->strings = fperf_strtab__new();
+}
+
+static void give_up(struct fperf_writer *writer)
+{
+	if (writer->failed)
+		return;
+	writer->failed = true;
+	for (uint32_t type = 1; type < FPERF_RECORD_TYPES; type++) {
+		const struct fperf_schema_type *schema = fperf_schema__type(type);
+
+		if (!schema)
+			continue;
+		if (!schema->closing || pending_bytes(&writer->pending[type], schema) > CLOSING_BYTES)
+			pending_lose(writer, type);
+	}
+	strings_restart(writer);
+}
+
+/* Turns the offsets of waiting records into pointers (base: where the tail is), and back (base: minus that).
+ */
+static void tails_move(struct pending *pending, uint8_t tail, uintptr_t base)
+{
+	struct fperf_rec_string *strings = pending->records;
+	struct fperf_rec_stack *stacks = pending->records;
+
+	for (size_t i = 0; i < pending->count; i++) {
+		if (tail == FPERF_TAIL_BYTES)
+			strings[i].bytes = (const char *)((uintptr_t)strings[i].bytes + base);
+		else if (tail == FPERF_TAIL_FRAMES)
+			stacks[i].frames = (const void *)((uintptr_t)stacks[i].frames + base);
+	}
+}
+
+static void times_of(struct fperf_chunk_header *header, const struct fperf_schema_type *schema,
+		     const struct pending *pending)
+{
+	if (schema->time == FPERF_SCHEMA_NO_OFFSET)
+		return;
+	header->first_ns = UINT64_MAX;
+	for (size_t i = 0; i < pending->count; i++) {
+		const char *record = (const char *)pending->records + i * schema->size;
+		uint64_t from = fperf_schema__load(record, schema->time, 8);
+		uint64_t until = fperf_schema__load(record, schema->until, 8);
+
+		header->first_ns = from < header->first_ns ? from : header->first_ns;
+		header->last_ns = until > header->last_ns ? until : header->last_ns;
+	}
+}
+
+/* Builds header and stored payload of a chunk in writer->chunk. */
+static int chunk_build(struct fperf_writer *writer, uint32_t type, const struct pending *pending)
+{
+	struct fperf_chunk_header header = {.tag = writer->tag,
+					    .type = (uint16_t)type,
+					    .sequence = writer->sequence,
+					    .count = (uint32_t)pending->count};
+	enum fperf_codec codec = FPERF_CODEC_RAW;
+	uint8_t bytes[FPERF_CHUNK_HEADER_SIZE] = {0};
+	int ret;
+
+	fperf_payload__clear(&writer->payload);
+	fperf_buf__clear(&writer->chunk);
+	ret = fperf_rows__encode(&writer->payload, type, pending->records, header.count);
+	if (ret)
+		return ret;
+	fperf_buf__append(&writer->chunk, bytes, sizeof(bytes));
+	ret = fperf_compressor__run(writer->compressor, &writer->payload, &writer->chunk, &codec);
+	if (ret)
+		return ret;
+	header.codec = (uint8_t)codec;
+	header.raw_size = (uint32_t)writer->payload.bytes.size;
+	header.stored_size = (uint32_t)(writer->chunk.size - sizeof(bytes));
+	header.payload_checksum = fperf_crc32(writer->chunk.data + sizeof(bytes), header.stored_size);
+	times_of(&header, fperf_schema__type(type), pending);
+	fperf_chunk_header__pack(&header, writer->chunk.data);
+	return 0;
+}
+
+/* Writes what waits of one type as one chunk. */
+static int chunk_write(struct fperf_writer *writer, uint32_t type, struct fperf_error *err)
+{
+	const struct fperf_schema_type *schema = fperf_schema__type(type);
+	struct pending *pending = &writer->pending[type];
+	int ret;
+
+	if (!schema || !pending->count)
+		return 0;
+	tails_move(pending, schema->tail, (uintptr_t)pending->tail.data);
+	ret = chunk_build(writer, type, pending);
+	tails_move(pending, schema->tail, -(uintptr_t)pending->tail.data);
+	if (ret) {
+		pending_lose(writer, type);
+		return fperf_error__set_errno(err, ret, "%s: %s records could not be encoded and are lost",
+					      writer->file.path, schema->name);
+	}
+	ret = fperf_file__append(&writer->file, writer->chunk.data, writer->chunk.size, writer->failed, err);
+	if (ret) {
+		give_up(writer);
+		return ret;
+	}
+	writer->sequence++;
+	writer->stats.chunks++;
+	writer->stats.raw_bytes += writer->payload.bytes.size;
+	writer->stats.records[type] += pending->count;
+	pending_clear(pending);
+	return 0;
+}
+
+/* Dictionary types have the lowest numbers: what is written refers to nothing that is not. */
+static int write_types(struct fperf_writer *writer, uint32_t from, uint32_t to, struct fperf_error *err)
+{
+	int ret = 0;
+
+	for (uint32_t type = from; !ret && type < to; type++)
+		ret = chunk_write(writer, type, err);
+	return ret;
+}
+
+static int tail_keep(struct pending *pending, uint8_t tail, void *record)
+{
+	struct fperf_rec_string *string = record;
+	struct fperf_rec_stack *stack = record;
+	uintptr_t offset = pending->tail.size;
+
+	if (tail == FPERF_TAIL_BYTES) {
+		fperf_buf__append(&pending->tail, string->bytes, string->size);
+		string->bytes = (const char *)offset;
+	} else if (tail == FPERF_TAIL_FRAMES) {
+		fperf_buf__append(&pending->tail, stack->frames, stack->count * sizeof(*stack->frames));
+		stack->frames = (const void *)offset;
+	}
+	return pending->tail.failed ? -ENOMEM : 0;
+}
+
+static int pending_add(struct fperf_writer *writer, uint32_t type, const void *record,
+		       struct fperf_error *err)
+{
+	const struct fperf_schema_type *schema = fperf_schema__type(type);
+	struct pending *pending = &writer->pending[type];
+	char *slot = fperf_vec__append(&pending->records, &pending->count, &pending->capacity, schema->size);
+
+	if (slot) {
+		memcpy(slot, record, schema->size);
+		if (!tail_keep(pending, schema->tail, slot))
+			return 0;
+		pending->count--;
+		pending->tail.failed = false;
+	}
+	writer->lost[type]++;
+	writer->stats.records_lost++;
+	return fperf_error__no_memory(err, "records that wait to be written");
+}
+
+static int check_record(uint32_t type, const void *record, struct fperf_error *err)
+{
+	const struct fperf_schema_type *schema = fperf_schema__type(type);
+	const struct fperf_rec_string *string = record;
+	const struct fperf_rec_stack *stack = record;
+
+	if (!schema || type == FPERF_RECORD_END)
+		return fperf_error__set(err, -EINVAL, "no record type has number %" PRIu32, type);
+	if (schema->tail == FPERF_TAIL_BYTES && string->size > STRING_MAX_BYTES)
+		return fperf_error__set(err, -EINVAL, "a string of %" PRIu32 " bytes does not fit a session",
+					string->size);
+	if (schema->tail == FPERF_TAIL_FRAMES && stack->count > FPERF_STACK_MAX_FRAMES)
+		return fperf_error__set(err, -EINVAL,
+					"a stack of %" PRIu32 " stack frames does not fit a session",
+					stack->count);
+	return 0;
+}
+
+static int record_add(struct fperf_writer *writer, enum fperf_record_type type, const void *record,
+		      struct fperf_error *err)
+{
+	const struct fperf_schema_type *schema = fperf_schema__type(type);
+	int ret = check_record(type, record, err);
+	size_t waiting;
+
+	if (ret)
+		return ret;
+	waiting = pending_bytes(&writer->pending[type], schema);
+	if (writer->failed && (!schema->closing || waiting >= CLOSING_BYTES)) {
+		writer->lost[type]++;
+		writer->stats.records_lost++;
+		return 0;
+	}
+	ret = pending_add(writer, type, record, err);
+	if (ret || writer->failed || pending_bytes(&writer->pending[type], schema) < writer->chunk_bytes)
+		return ret;
+	ret = write_types(writer, 1, type < FPERF_RECORD_TASK_EVENT ? type : FPERF_RECORD_TASK_EVENT, err);
+	return ret ? ret : write_types(writer, type, type + 1, err);
+}
+
+/* A failure that a function without an error return met is told by the next that has one. */
+static int tell(struct fperf_writer *writer, struct fperf_error *err)
+{
+	if (!writer->untold.code)
+		return 0;
+	*err = writer->untold;
+	writer->untold.code = 0;
+	return err->code;
+}
+
+int fperf_writer__add(struct fperf_writer *writer, enum fperf_record_type type, const void *record,
+		      struct fperf_error *err)
+{
+	int ret = record_add(writer, type, record, err);
+
+	return ret ? ret : tell(writer, err);
+}
+
+uint32_t fperf_writer__string(struct fperf_writer *writer, const void *bytes, size_t size)
+{
+	struct fperf_rec_string string = {.size = (uint32_t)size, .bytes = bytes};
+	uint32_t known, id;
+
+	if (!size || size > STRING_MAX_BYTES || !writer->strings)
+		return 0;
+	known = fperf_strtab__count(writer->strings);
+	id = fperf_strtab__intern(writer->strings, bytes, size);
+	if (!id || id > UINT32_MAX - writer->string_base)
+		return 0;
+	string.id = writer->string_base + id;
+	if (id >= known)
+		record_add(writer, FPERF_RECORD_STRING, &string, &writer->untold);
+	return string.id;
+}
+
+uint32_t fperf_writer__text(struct fperf_writer *writer, const char *text)
+{
+	return text ? fperf_writer__string(writer, text, strlen(text)) : 0;
+}
+
+int fperf_writer__meta(struct fperf_writer *writer, const char *key, const char *value,
+		       struct fperf_error *err)
+{
+	struct fperf_rec_meta meta = {.key = fperf_writer__text(writer, key),
+				      .value = fperf_writer__text(writer, value)};
+
+	return fperf_writer__add(writer, FPERF_RECORD_META, &meta, err);
+}
+
+int fperf_writer__meta_u64(struct fperf_writer *writer, const char *key, uint64_t value,
+			   struct fperf_error *err)
+{
+	char text[24];
+
+	snprintf(text, sizeof(text), "%" PRIu64, value);
+	return fperf_writer__meta(writer, key, text, err);
+}
+
+int fperf_writer__flush(struct fperf_writer *writer, bool sync, struct fperf_error *err)
+{
+	int ret = 0;
+
+	if (!writer->failed)
+		ret = write_types(writer, 1, FPERF_RECORD_TYPES, err);
+	if (!ret && sync && !writer->failed)
+		ret = fperf_file__sync(&writer->file, err);
+	return ret ? ret : tell(writer, err);
+}
+
+void fperf_writer__stats(const struct fperf_writer *writer, struct fperf_writer_stats *stats)
+{
+	*stats = writer->stats;
+	stats->file_bytes = writer->file.size;
+}
+
+/* What could not be written is a loss like any other: one record for each source that lost something. */
+static void losses_add(struct fperf_writer *writer, struct fperf_error *err)
+{
+	uint64_t by_source[FPERF_SOURCES] = {0};
+
+	for (uint32_t type = 1; type < FPERF_RECORD_TYPES; type++)
+		if (fperf_schema__type(type))
+			by_source[fperf_schema__type(type)->source] += writer->lost[type];
+	for (uint8_t source = 0; source < FPERF_SOURCES; source++) {
+		struct fperf_rec_loss loss = {.time_ns = fperf_clock__now_ns(),
+					      .source = source,
+					      .reason = FPERF_LOSS_WRITE,
+					      .count = by_source[source]};
+
+		if (loss.count)
+			record_add(writer, FPERF_RECORD_LOSS, &loss, err);
+	}
+}
+
+static int end_write(struct fperf_writer *writer, struct fperf_error *err)
+{
+	struct fperf_rec_end end = {.type = FPERF_RECORD_END, .count = writer->stats.chunks};
+	int ret = pending_add(writer, FPERF_RECORD_END, &end, err);
+
+	for (uint32_t type = 1; !ret && type < FPERF_RECORD_TYPES; type++) {
+		end = (struct fperf_rec_end){.type = type, .count = writer->stats.records[type]};
+		if (end.count)
+			ret = pending_add(writer, FPERF_RECORD_END, &end, err);
+	}
+	return ret ? ret : chunk_write(writer, FPERF_RECORD_END, err);
+}
+
+static void writer_free(struct fperf_writer *writer)
+{
+	for (size_t type = 0; type < FPERF_RECORD_TYPES; type++) {
+		free(writer->pending[type].records);
+		fperf_buf__free(&writer->pending[type].tail);
+	}
+	fperf_payload__free(&writer->payload);
+	fperf_buf__free(&writer->chunk);
+	fperf_compressor__free(writer->compressor);
+	fperf_strtab__free(writer->strings);
+	free(writer);
+}
+
+int fperf_writer__close(struct fperf_writer *writer, struct fperf_error *err)
+{
+	struct fperf_error late;
+	int ret;
+
+	if (!writer)
+		return 0;
+	ret = fperf_writer__flush(writer, false, err);
+	/* After a failure what is left of the reserve may still take the end; that it does not was told. */
+	losses_add(writer, &late);
+	if (!write_types(writer, 1, FPERF_RECORD_TYPES, &late))
+		end_write(writer, &late);
+	if (fperf_file__close(&writer->file, &late) && !ret) {
+		*err = late;
+		ret = late.code;
+	}
+	writer_free(writer);
+	return ret;
+}
+
+static int identity_make(uint8_t uuid[16], struct fperf_error *err)
+{
+	if (getrandom(uuid, 16, 0) != 16)
+		return fperf_error__set_errno(err, -errno, "getrandom for the id of the session");
+	uuid[6] = (uint8_t)((uuid[6] & 0x0f) | 0x40); /* RFC 9562, version 4 */
+	uuid[8] = (uint8_t)((uuid[8] & 0x3f) | 0x80);
+	return 0;
+}
+
+static void identity_text(const uint8_t uuid[16], char text[37])
+{
+	for (size_t i = 0, at = 0; i < 16; i++) {
+		if (i == 4 || i == 6 || i == 8 || i == 10)
+			text[at++] = '-';
+		snprintf(text + at, 3, "%02x", uuid[i]);
+		at += 2;
+	}
+}
+
+static int header_write(struct fperf_writer *writer, struct fperf_error *err)
+{
+	struct fperf_file_header header = {
+		.major = FPERF_FORMAT_MAJOR, .minor = FPERF_FORMAT_MINOR, .size = FPERF_FILE_HEADER_SIZE};
+	uint8_t bytes[FPERF_FILE_HEADER_SIZE];
+	char text[37];
+	int ret = identity_make(header.uuid, err);
+
+	if (ret)
+		return ret;
+	fperf_file_header__pack(&header, bytes);
+	ret = fperf_file__append(&writer->file, bytes, sizeof(bytes), false, err);
+	if (ret)
+		return ret;
+	writer->tag = fperf_file_header__tag(&header);
+	identity_text(header.uuid, text);
+	return fperf_writer__meta(writer, "session.id", text, err);
+}
+
+int fperf_writer__open(const struct fperf_writer_options *options, struct fperf_writer **result,
+		       struct fperf_error *err)
+{
+	struct fperf_writer *writer = calloc(1, sizeof(*writer));
+	int ret;
+
+	if (!writer)
+		return fperf_error__no_memory(err, "the session writer");
+	writer->chunk_bytes = options->chunk_bytes ? options->chunk_bytes : DEFAULT_CHUNK_BYTES;
+	if (writer->chunk_bytes > LARGEST_CHUNK_BYTES)
+		writer->chunk_bytes = LARGEST_CHUNK_BYTES;
+	fperf_payload__init(&writer->payload);
+	fperf_buf__init(&writer->chunk, 2 * FPERF_CHUNK_MAX_BYTES);
+	for (size_t type = 0; type < FPERF_RECORD_TYPES; type++)
+		fperf_buf__init(&writer->pending[type].tail, FPERF_CHUNK_MAX_BYTES);
+	writer->compressor = fperf_compressor__new(options->zstd_level);
+	writer->strings = fperf_strtab__new();
+	if (!writer->compressor || !writer->strings) {
+		writer_free(writer);
+		return fperf_error__no_memory(err, "the session writer");
+	}
+	ret = fperf_file__create(&writer->file, options->path, options->owner_uid, options->owner_gid, err);
+	if (ret) {
+		writer_free(writer);
+		return ret;
+	}
+	ret = header_write(writer, err);
+	if (ret) {
+		struct fperf_error late;
+
+		fperf_file__close(&writer->file, &late);
+		writer_free(writer);
+		return ret;
+	}
+	*result = writer;
+	return 0;
+}
