@@ -178,6 +178,20 @@ const uint8_t *fperf_elf__data(const struct fperf_elf *elf, size_t *size)
 	return elf_bytes(elf, 0, elf->image->size);
 }
 
+const uint8_t *fperf_elf__bytes(const struct fperf_elf *elf, uint64_t file_offset, size_t size)
+{
+	return elf_bytes(elf, file_offset, size);
+}
+
+bool fperf_elf__has_interpreter(const struct fperf_elf *elf)
+{
+	for (size_t i = 0; i < elf->program_count; i++) {
+		if (elf->programs[i].p_type == PT_INTERP)
+			return true;
+	}
+	return false;
+}
+
 uint16_t fperf_elf__machine(const struct fperf_elf *elf)
 {
 	return elf->header.e_machine;

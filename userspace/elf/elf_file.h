@@ -40,9 +40,15 @@ void fperf_elf__close(struct fperf_elf *elf);
 
 /* The whole file, which this reads if it must: for small files. NULL when it cannot be read. */
 const uint8_t *fperf_elf__data(const struct fperf_elf *elf, size_t *size);
+
+/* The `size` bytes at a file offset, valid until fperf_elf__close; NULL when they are not all there. Reads
+ * only the blocks that hold them, where fperf_elf__data reads the whole file. */
+const uint8_t *fperf_elf__bytes(const struct fperf_elf *elf, uint64_t file_offset, size_t size);
+
 uint16_t fperf_elf__machine(const struct fperf_elf *elf); /* EM_X86_64, EM_AARCH64 */
 uint16_t fperf_elf__type(const struct fperf_elf *elf);	  /* ET_EXEC, ET_DYN */
 uint64_t fperf_elf__entry(const struct fperf_elf *elf);
+bool fperf_elf__has_interpreter(const struct fperf_elf *elf); /* PT_INTERP: a dynamically linked program */
 
 /* Size in bytes of the build ID copied to `build_id`, 0 when there is none (a note of all zeros counts as
  * none). */
