@@ -187,7 +187,8 @@ struct fperf_analysis {
 	struct fperf_stack_quality stacks;
 	uint64_t samples;
 	uint64_t lost[FPERF_SOURCES][FPERF_LOSS_REASONS];
-	uint64_t start_ns, end_ns; /* of the recording */
+	uint64_t start_ns, end_ns;		 /* of the recording */
+	char marker_text[256], surface_text[32]; /* what the summary points to */
 };
 
 int fperf_analysis__run(const struct fperf_session *session, struct fperf_symbolizer *symbolizer,

@@ -1,0 +1,287 @@
+#include "analyze/analysis.h"
+
+#include "analyze/baseline.h"
+#include "analyze/chain.h"
+#include "analyze/series.h"
+#include "analyze/freq.h"
+#include "analyze/hot.h"
+#include "analyze/ledger.h"
+#include "analyze/model.h"
+#include "analyze/threads.h"
+#include "analyze/verdict.h"
+#include "base/vec.h"
+
+#include <stdlib.h>
+
+static const char *const cause_names[FPERF_CAUSES] = {
+	[FPERF_CAUSE_CPU] = "cpu",
+	[FPERF_CAUSE_LOCK] = "lock",
+	[FPERF_CAUSE_IO] = "io",
+	[FPERF_CAUSE_FAULT] = "fault",
+	[FPERF_CAUSE_GPU] = "gpu",
+	[FPERF_CAUSE_SLEEP] = "sleep",
+	[FPERF_CAUSE_EVENT] = "event",
+	[FPERF_CAUSE_RUN_QUEUE] = "run_queue",
+	[FPERF_CAUSE_PREEMPTED] = "preempted",
+	[FPERF_CAUSE_FREQUENCY] = "frequency",
+	[FPERF_CAUSE_UNKNOWN] = "unknown",
+};
+
+static const char *const state_names[FPERF_STATES] = {
+	[FPERF_STATE_USER] = "user",	     [FPERF_STATE_KERNEL] = "kernel",
+	[FPERF_STATE_RUNNABLE] = "runnable", [FPERF_STATE_PREEMPTED] = "preempted",
+	[FPERF_STATE_LOCK] = "lock",	     [FPERF_STATE_IO] = "io",
+	[FPERF_STATE_FAULT] = "fault",	     [FPERF_STATE_GPU] = "gpu",
+	[FPERF_STATE_SLEEP] = "sleep",	     [FPERF_STATE_EVENT] = "event",
+	[FPERF_STATE_OTHER] = "other",
+};
+
+const char *fperf_cause__name(enum fperf_cause cause)
+{
+	return (unsigned int)cause < FPERF_CAUSES ? cause_names[cause] : "unknown";
+}
+
+const char *fperf_state__name(enum fperf_state state)
+{
+	return (unsigned int)state < FPERF_STATES ? state_names[state] : "other";
+}
+
+/* What the parts of a run share. */
+struct run {
+	struct fperf_analysis *analysis;
+	const struct fperf_analysis_options *options;
+	struct fperf_model model;
+	struct fperf_freq freq;
+	struct fperf_baseline baseline;
+	struct fperf_pieces chain; /* of the frame at hand */
+};
+
+static void losses_sum(struct fperf_analysis *analysis)
+{
+	const struct fperf_rec_loss *losses;
+	size_t count;
+
+	losses = fperf_session__records(analysis->session, FPERF_RECORD_LOSS, &count);
+	for (size_t i = 0; i < count; i++)
+		if (losses[i].source < FPERF_SOURCES && losses[i].reason < FPERF_LOSS_REASONS)
+			analysis->lost[losses[i].source][losses[i].reason] += losses[i].count;
+}
+
+/* The thread that presents most frames. */
+static uint32_t presenting_thread(const struct fperf_analysis *analysis)
+{
+	uint32_t candidate = 0;
+	size_t lead = 0;
+
+	for (size_t i = 0; i < analysis->frame_count; i++) { /* majority vote of Boyer and Moore */
+		if (!lead)
+			candidate = analysis->frames[i].thread;
+		lead += analysis->frames[i].thread == candidate ? 1 : (size_t)-1;
+	}
+	return candidate;
+}
+
+/* ---- slow frames ---- */
+
+static bool wanted(const struct run *run, size_t frame)
+{
+	return run->analysis->frames[frame].slow || run->options->frame == (int64_t)frame;
+}
+
+struct rank {
+	uint64_t time_ns;
+	size_t slow;
+};
+
+static int compare_ranks(const void *a, const void *b)
+{
+	const struct rank *x = a, *y = b;
+
+	if (x->time_ns != y->time_ns)
+		return x->time_ns > y->time_ns ? -1 : 1;
+	return (x->slow > y->slow) - (x->slow < y->slow);
+}
+
+static int verdict_make(struct run *run, struct fperf_slow_frame *slow, struct fperf_error *err)
+{
+	const struct fperf_frame *frame = &run->analysis->frames[slow->frame];
+	struct fperf_case of = {
+		.model = &run->model,
+		.baseline = &run->baseline,
+		.freq = &run->freq,
+		.frame = frame,
+		.chain = &run->chain,
+	};
+
+	if (fperf_chain__build(&run->model, frame, &run->chain))
+		return fperf_error__no_memory(err, "the chain of a frame");
+	of.neighbours = fperf_baseline__around(&run->baseline, slow->frame);
+	slow->has_verdict = true;
+	return fperf_verdict__find(&of, &slow->verdict, err);
+}
+
+static int details_make(struct run *run, struct fperf_slow_frame *slow, struct fperf_error *err)
+{
+	const struct fperf_frame *frame = &run->analysis->frames[slow->frame];
+
+	if (fperf_chain__build(&run->model, frame, &run->chain) ||
+	    fperf_chain__links(&run->model, &run->chain, &slow->chain, &slow->chain_count) ||
+	    fperf_ledger__build(&run->model, frame, slow->chain, slow->chain_count, &slow->ledger,
+				&slow->ledger_count))
+		return fperf_error__no_memory(err, "the details of a frame");
+	return 0;
+}
+
+/* Chain and ledger for the frames that took longest, and for the one that was asked for. */
+static int worst_detail(struct run *run, struct fperf_error *err)
+{
+	struct fperf_analysis *analysis = run->analysis;
+	size_t limit = run->options->worst ? run->options->worst : analysis->slow_count;
+	struct rank *ranks = calloc(analysis->slow_count + 1, sizeof(*ranks));
+	int failed = 0;
+
+	if (!ranks)
+		return fperf_error__no_memory(err, "the slow frames");
+	for (size_t i = 0; i < analysis->slow_count; i++) {
+		const struct fperf_frame *frame = &analysis->frames[analysis->slow[i].frame];
+
+		ranks[i] = (struct rank){.time_ns = frame->end_ns - frame->start_ns, .slow = i};
+	}
+	qsort(ranks, analysis->slow_count, sizeof(*ranks), compare_ranks);
+	for (size_t i = 0; i < analysis->slow_count && !failed; i++) {
+		struct fperf_slow_frame *slow = &analysis->slow[ranks[i].slow];
+
+		if (i < limit || run->options->frame == (int64_t)slow->frame)
+			failed = details_make(run, slow, err);
+	}
+	free(ranks);
+	return failed;
+}
+
+static int slow_find(struct run *run, struct fperf_error *err)
+{
+	struct fperf_analysis *analysis = run->analysis;
+	size_t capacity = 0;
+
+	for (size_t i = 0; i < analysis->frame_count; i++) {
+		struct fperf_slow_frame *slow;
+
+		if (!wanted(run, i))
+			continue;
+		slow = fperf_vec__push(&analysis->slow, &analysis->slow_count, &capacity);
+		if (!slow)
+			return fperf_error__no_memory(err, "the slow frames");
+		slow->frame = (uint32_t)i;
+		slow->verdict.cause = FPERF_CAUSE_UNKNOWN;
+		if (analysis->frames[i].slow && verdict_make(run, slow, err))
+			return err->code;
+	}
+	return worst_detail(run, err);
+}
+
+static int compare_causes(const void *a, const void *b)
+{
+	const struct fperf_cause_total *x = a, *y = b;
+
+	if (x->excess_ns != y->excess_ns)
+		return x->excess_ns > y->excess_ns ? -1 : 1;
+	return (int)x->cause - (int)y->cause;
+}
+
+static int causes_sum(struct fperf_analysis *analysis, struct fperf_error *err)
+{
+	struct fperf_cause_total totals[FPERF_CAUSES] = {0};
+
+	analysis->causes = calloc(FPERF_CAUSES, sizeof(*analysis->causes));
+	if (!analysis->causes)
+		return fperf_error__no_memory(err, "the causes");
+	for (size_t i = 0; i < analysis->slow_count; i++) {
+		const struct fperf_verdict *verdict = &analysis->slow[i].verdict;
+
+		if (!analysis->slow[i].has_verdict)
+			continue;
+		totals[verdict->cause].frames++;
+		totals[verdict->cause].excess_ns += verdict->excess_ns;
+	}
+	for (int cause = 0; cause < FPERF_CAUSES; cause++) {
+		totals[cause].cause = (enum fperf_cause)cause;
+		if (totals[cause].frames)
+			analysis->causes[analysis->cause_count++] = totals[cause];
+	}
+	qsort(analysis->causes, analysis->cause_count, sizeof(*analysis->causes), compare_causes);
+	return 0;
+}
+
+/* ---- the whole run ---- */
+
+static int run_all(struct run *run, struct fperf_symbolizer *symbolizer, struct fperf_error *err)
+{
+	struct fperf_analysis *analysis = run->analysis;
+	const struct fperf_analysis_options *options = run->options;
+	uint64_t to_ns = options->to_ns ? options->to_ns : UINT64_MAX;
+
+	if (fperf_model__build(&run->model, analysis->session, symbolizer, err))
+		return err->code;
+	analysis->start_ns = run->model.start_ns;
+	analysis->end_ns = run->model.end_ns;
+	losses_sum(analysis);
+	if (fperf_freq__build(&run->freq, analysis->session, err) ||
+	    fperf_series__find(analysis, options, err) ||
+	    fperf_model__group(&run->model, presenting_thread(analysis), err) ||
+	    fperf_series__judge(analysis, options->budget_ns, err) ||
+	    fperf_baseline__active_times(&run->model, analysis, err) ||
+	    fperf_series__judge_active(analysis, err) || fperf_series__summarise(analysis, err))
+		return err->code;
+	if (fperf_baseline__init(&run->baseline, &run->model, analysis, err) || slow_find(run, err) ||
+	    causes_sum(analysis, err))
+		return err->code;
+	if (fperf_hot__build(&run->model, analysis, options->from_ns, to_ns, err) ||
+	    fperf_threads__build(&run->model, analysis, err) ||
+	    fperf_freq__summarise(&run->freq, analysis, err))
+		return err->code;
+	return run->model.no_memory ? fperf_error__no_memory(err, "the stacks of the session") : 0;
+}
+
+int fperf_analysis__run(const struct fperf_session *session, struct fperf_symbolizer *symbolizer,
+			const struct fperf_analysis_options *options, struct fperf_analysis **analysis,
+			struct fperf_error *err)
+{
+	struct run run = {.options = options};
+	int failed;
+
+	*analysis = NULL;
+	run.analysis = calloc(1, sizeof(*run.analysis));
+	if (!run.analysis)
+		return fperf_error__no_memory(err, "the analysis");
+	run.analysis->session = session;
+	failed = run_all(&run, symbolizer, err);
+	free(run.chain.items);
+	fperf_baseline__free(&run.baseline);
+	fperf_freq__free(&run.freq);
+	fperf_model__free(&run.model);
+	if (failed) {
+		fperf_analysis__free(run.analysis);
+		return failed;
+	}
+	*analysis = run.analysis;
+	return 0;
+}
+
+void fperf_analysis__free(struct fperf_analysis *analysis)
+{
+	if (!analysis)
+		return;
+	for (size_t i = 0; i < analysis->slow_count; i++) {
+		free(analysis->slow[i].verdict.text);
+		free(analysis->slow[i].chain);
+		free(analysis->slow[i].ledger);
+	}
+	free(analysis->slow);
+	free(analysis->frames);
+	free(analysis->causes);
+	free(analysis->hot);
+	free(analysis->hot_slow);
+	free(analysis->threads);
+	free(analysis->freq);
+	free(analysis);
+}
