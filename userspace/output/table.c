@@ -127,6 +127,8 @@ static void put_cell(const struct fperf_table *table, const struct fperf_paint *
 	fperf_buf__init(&fitted, CELL_LIMIT * 2);
 	columns = width ? fperf_utf8__fit(&fitted, text, size, width) : 0;
 	pad = (int)(width > columns ? width - columns : 0);
+	if (last && !size)
+		return;
 	if (column)
 		fprintf(paint->stream, "%*s", GAP, "");
 	if (table->columns[column].right)

@@ -1,0 +1,317 @@
+/* frameperf info */
+#include "load.h"
+#include "options.h"
+
+#include "frameperf/meta.h"
+#include "output/names.h"
+#include "output/output.h"
+#include "output/paint.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#define LABEL 14 /* columns of what a line begins with */
+
+struct info_config {
+	char unused;
+};
+
+static __attribute__((format(printf, 3, 4))) void line(const struct fperf_paint *paint, const char *label,
+						       const char *format, ...)
+{
+	char *text = NULL;
+	va_list args;
+	int size;
+
+	va_start(args, format);
+	size = vasprintf(&text, format, args);
+	va_end(args);
+	if (size < 0)
+		return;
+	fperf_paint__put(paint, FPERF_STYLE_DIM, "%-*s", LABEL, label);
+	fperf_paint__paragraph(paint, FPERF_STYLE_PLAIN, LABEL, LABEL, text);
+	free(text);
+}
+
+static const char *meta(const struct fperf_session *session, const char *key)
+{
+	const char *value = fperf_session__meta(session, key);
+
+	return value && value[0] ? value : "–";
+}
+
+static void when(const struct fperf_session *session, char *text, size_t size)
+{
+	uint64_t start = fperf_session__meta_u64(session, FPERF_META_START_NS, 0);
+	const char *offset = fperf_session__meta(session, FPERF_META_REALTIME_OFFSET);
+	int64_t wall = (int64_t)start;
+	time_t seconds;
+	struct tm local;
+
+	snprintf(text, size, "–");
+	if (!start || !offset || __builtin_add_overflow(wall, strtoll(offset, NULL, 10), &wall))
+		return;
+	seconds = (time_t)(wall / 1000000000);
+	if (localtime_r(&seconds, &local))
+		strftime(text, size, "%Y-%m-%d %H:%M:%S", &local);
+}
+
+static void show_identity(const struct fperf_paint *paint, const char *path,
+			  const struct fperf_session *session, const struct fperf_session_damage *damage)
+{
+	uint64_t start = fperf_session__meta_u64(session, FPERF_META_START_NS, 0);
+	uint64_t end = fperf_session__meta_u64(session, FPERF_META_END_NS, 0);
+	struct stat file = {0};
+	char date[64];
+
+	stat(path, &file);
+	when(session, date, sizeof(date));
+	line(paint, "session", "%s, %s, format %d, id %s", path,
+	     fperf_words__bytes((uint64_t)file.st_size).text, FPERF_SESSION_FORMAT,
+	     meta(session, FPERF_META_SESSION_ID));
+	line(paint, "target", "%s (pid %s), %s", meta(session, FPERF_META_TARGET_NAME),
+	     meta(session, FPERF_META_TARGET_PID), meta(session, FPERF_META_TARGET_EXE));
+	line(paint, "host", "Linux %s %s, %s × %s", meta(session, FPERF_META_HOST_KERNEL),
+	     meta(session, FPERF_META_HOST_ARCH), meta(session, FPERF_META_HOST_CPUS),
+	     meta(session, FPERF_META_HOST_MODEL));
+	line(paint, "recorded", "%s, %s (%s)", date,
+	     end > start ? fperf_words__duration(end - start).text : "length not known",
+	     meta(session, FPERF_META_END_REASON));
+	line(paint, "asked for", "%s Hz, level %s, frame %s, unwind %s",
+	     meta(session, FPERF_META_CONFIG_FREQUENCY), meta(session, FPERF_META_LEVEL),
+	     meta(session, FPERF_META_CONFIG_FRAME), meta(session, FPERF_META_CONFIG_UNWIND));
+	line(paint, "recorder", "frameperf %s; CPU %s, memory %s at most, BPF %s",
+	     meta(session, FPERF_META_RECORDER),
+	     fperf_session__meta(session, FPERF_META_RECORDER_CPU_NS)
+		     ? fperf_words__duration(fperf_session__meta_u64(session, FPERF_META_RECORDER_CPU_NS, 0))
+			       .text
+		     : "–",
+	     fperf_session__meta(session, FPERF_META_RECORDER_MAX_RSS)
+		     ? fperf_words__bytes(fperf_session__meta_u64(session, FPERF_META_RECORDER_MAX_RSS, 0))
+			       .text
+		     : "–",
+	     fperf_session__meta(session, FPERF_META_BPF_NS)
+		     ? fperf_words__duration(fperf_session__meta_u64(session, FPERF_META_BPF_NS, 0)).text
+		     : "–");
+	line(paint, "whole", "%s", fperf_report__damaged(damage) ? "no; `frameperf check` says more" : "yes");
+}
+
+static void show_labels(const struct fperf_paint *paint, const struct fperf_session *session)
+{
+	size_t count = 0, prefix = strlen(FPERF_META_LABEL_PREFIX);
+	const struct fperf_rec_meta *metas = fperf_session__records(session, FPERF_RECORD_META, &count);
+
+	for (size_t i = 0; i < count; i++) {
+		const char *key = fperf_session__string(session, metas[i].key, NULL);
+
+		if (!strncmp(key, FPERF_META_LABEL_PREFIX, prefix))
+			line(paint, "label", "%s=%s", key + prefix,
+			     fperf_session__string(session, metas[i].value, NULL));
+	}
+}
+
+static void show_sources(const struct fperf_paint *paint, const struct fperf_session *session)
+{
+	fperf_paint__heading(paint, "Sources", "");
+	for (unsigned int i = 0; i < FPERF_SOURCES; i++) {
+		const struct fperf_rec_source *source = fperf_report__source(session, i);
+		const char *state;
+
+		if (!source)
+			continue;
+		state = source->state == FPERF_SOURCE_STATE_OFF ? "off"
+								: fperf_source_state__key(source->state);
+		fprintf(paint->stream, "  %-10s", fperf_source__key(i));
+		fperf_paint__put(paint,
+				 source->state == FPERF_SOURCE_STATE_FAILED ? FPERF_STYLE_BAD
+									    : FPERF_STYLE_PLAIN,
+				 "%-8s", state);
+		fperf_paint__paragraph(paint, FPERF_STYLE_PLAIN, 20, 20,
+				       fperf_session__string(session, source->reason, NULL));
+	}
+}
+
+static void show_markers(const struct fperf_paint *paint, const struct fperf_session *session)
+{
+	size_t count = 0;
+	const struct fperf_rec_marker *markers = fperf_session__records(session, FPERF_RECORD_MARKER, &count);
+
+	if (!count)
+		return;
+	fperf_paint__heading(paint, "Marks", "");
+	for (size_t i = 0; i < count; i++) {
+		const char *note = fperf_session__string(session, markers[i].note, NULL);
+		char *text = NULL;
+
+		if (asprintf(&text, "%s (%s)%s%s%s", fperf_session__string(session, markers[i].name, NULL),
+			     fperf_session__string(session, markers[i].path, NULL),
+			     markers[i].chosen ? ", ends the frames" : "", note[0] ? ": " : "", note) < 0)
+			continue;
+		fputs("  ", paint->stream);
+		fperf_paint__paragraph(paint, FPERF_STYLE_PLAIN, 2, 4, text);
+		free(text);
+	}
+}
+
+/* How the stacks of samples and of waits ended. */
+static void show_quality(const struct fperf_paint *paint, const struct fperf_session *session)
+{
+	uint64_t outcomes[FPERF_STACK_OUTCOMES] = {0}, stacks = 0;
+	size_t samples = 0, losses = 0;
+	const struct fperf_rec_sample *sample =
+		fperf_session__records(session, FPERF_RECORD_SAMPLE, &samples);
+	const struct fperf_rec_loss *loss = fperf_session__records(session, FPERF_RECORD_LOSS, &losses);
+
+	fperf_paint__heading(paint, "Quality", "");
+	for (size_t i = 0; i < samples; i++) {
+		const struct fperf_rec_stack *stack = fperf_session__stack(session, sample[i].stack);
+
+		if (!stack || stack->outcome >= FPERF_STACK_OUTCOMES || stack->outcome == FPERF_STACK_NONE)
+			continue;
+		outcomes[stack->outcome]++;
+		stacks++;
+	}
+	fprintf(paint->stream, "  %zu samples, %llu with a user stack\n", samples,
+		(unsigned long long)stacks);
+	for (unsigned int i = 0; i < FPERF_STACK_OUTCOMES; i++) {
+		if (outcomes[i])
+			fprintf(paint->stream, "  %8s  %s\n",
+				fperf_words__share((double)outcomes[i] / (double)stacks).text,
+				fperf_outcome__words(i));
+	}
+	for (unsigned int source = 0; source < FPERF_SOURCES; source++) {
+		uint64_t sums[FPERF_LOSS_REASONS] = {0};
+
+		for (size_t i = 0; i < losses; i++) {
+			if (loss[i].source == source && loss[i].reason < FPERF_LOSS_REASONS)
+				sums[loss[i].reason] += loss[i].count;
+		}
+		for (unsigned int reason = 0; reason < FPERF_LOSS_REASONS; reason++) {
+			if (sums[reason])
+				fprintf(paint->stream, "  lost: %s: %llu events: %s\n",
+					fperf_source__key(source), (unsigned long long)sums[reason],
+					fperf_loss__words(reason));
+		}
+	}
+}
+
+static void show_records(const struct fperf_paint *paint, const struct fperf_session *session)
+{
+	static const struct fperf_table_column columns[] = {
+		{.title = "records"},
+		{.title = "count", .right = true},
+	};
+	struct fperf_table *table = fperf_table__new(columns, sizeof(columns) / sizeof(columns[0]));
+
+	fputc('\n', paint->stream);
+	for (unsigned int type = 1; type < FPERF_RECORD_TYPES; type++) {
+		size_t count = 0;
+
+		fperf_session__records(session, type, &count);
+		if (!count)
+			continue;
+		fperf_table__cell(table, FPERF_STYLE_PLAIN, "%s", fperf_record_type__key(type));
+		fperf_table__cell(table, FPERF_STYLE_PLAIN, "%zu", count);
+	}
+	fperf_table__render(table, paint, 2);
+	fperf_table__free(table);
+}
+
+/* How the recorder's stack table did. */
+static void show_stack_table(const struct fperf_paint *paint, const struct fperf_session *session)
+{
+	double lookups = (double)fperf_session__meta_u64(session, FPERF_META_STACK_LOOKUPS, 0);
+	double first = (double)fperf_session__meta_u64(session, FPERF_META_FIRST_LEVEL_HITS, 0);
+	double second = (double)fperf_session__meta_u64(session, FPERF_META_SECOND_LEVEL_HITS, 0);
+
+	if (lookups <= 0)
+		return;
+	fperf_paint__heading(paint, "Stack table", "");
+	fprintf(paint->stream, "  %.0f lookups of %s different stacks\n", lookups,
+		meta(session, FPERF_META_STACKS));
+	fprintf(paint->stream, "  first level   %s hits\n", fperf_words__share(first / lookups).text);
+	fprintf(paint->stream, "  second level  %s of the rest, %s slots, %s probes, %s hash collisions\n",
+		fperf_words__share(lookups > first ? second / (lookups - first) : -1).text,
+		meta(session, FPERF_META_SECOND_LEVEL_SLOTS), meta(session, FPERF_META_SECOND_LEVEL_PROBES),
+		meta(session, FPERF_META_HASH_COLLISIONS));
+	if (fperf_session__meta_u64(session, FPERF_META_STACKS_LOST, 0))
+		fprintf(paint->stream, "  %s stacks lost: the table was at its limit\n",
+			meta(session, FPERF_META_STACKS_LOST));
+}
+
+static void show_modules(const struct fperf_paint *paint, const struct fperf_session *session)
+{
+	static const struct fperf_table_column columns[] = {
+		{.title = "module", .elastic = true},
+		{.title = "build ID", .elastic = true},
+		{.title = ""},
+	};
+	size_t count = 0;
+	const struct fperf_rec_module *modules = fperf_session__records(session, FPERF_RECORD_MODULE, &count);
+	struct fperf_table *table;
+
+	if (!count)
+		return;
+	fperf_paint__heading(paint, "Modules", "");
+	table = fperf_table__new(columns, sizeof(columns) / sizeof(columns[0]));
+	for (size_t i = 0; i < count; i++) {
+		char id[2 * FPERF_BUILD_ID_MAX + 1] = "";
+
+		for (unsigned int byte = 0; byte < modules[i].build_id_size && byte < FPERF_BUILD_ID_MAX;
+		     byte++)
+			snprintf(id + 2 * byte, 3, "%02x", modules[i].build_id[byte]);
+		fperf_table__cell(table, FPERF_STYLE_PLAIN, "%s",
+				  fperf_session__string(session, modules[i].path, NULL));
+		fperf_table__cell(table, FPERF_STYLE_DIM, "%s", id[0] ? id : "none");
+		fperf_table__cell(table, FPERF_STYLE_WARN, "%s",
+				  modules[i].deleted ? "replaced or deleted" : "");
+	}
+	fperf_table__render(table, paint, 2);
+	fperf_table__free(table);
+}
+
+static int info_run(const struct fperf_invocation *invocation)
+{
+	struct fperf_paint paint = {
+		.stream = stdout,
+		.width = fperf_console__width(STDOUT_FILENO),
+		.colour = fperf_console__colour(STDOUT_FILENO),
+	};
+	struct fperf_session *session = NULL;
+	struct fperf_session_damage damage;
+
+	if (fperf_load(invocation->operands[0], invocation->console, &session, &damage) < 0)
+		return FPERF_EXIT_FAILED;
+	show_identity(&paint, invocation->operands[0], session, &damage);
+	show_labels(&paint, session);
+	show_sources(&paint, session);
+	show_markers(&paint, session);
+	show_quality(&paint, session);
+	show_records(&paint, session);
+	if (invocation->console->verbose) {
+		show_stack_table(&paint, session);
+		show_modules(&paint, session);
+	}
+	fperf_session__free(session);
+	return fflush(stdout) || ferror(stdout) ? FPERF_EXIT_FAILED : fperf_load__status(&damage);
+}
+
+const struct fperf_command fperf_command_info = {
+	.name = "info",
+	.summary = "show what is in a session: target, host, sources, quality, sizes",
+	.operands = "FILE",
+	.description = "Shows what was recorded, where, and how well, without analysing it. With -v also how "
+		       "the recorder's stack "
+		       "table did, and every module with its build ID.",
+	.examples = "frameperf info game.fperf\nframeperf info -v game.fperf",
+	.operands_min = 1,
+	.operands_max = 1,
+	.defaults = &(const struct info_config){0},
+	.config_size = sizeof(struct info_config),
+	.run = info_run,
+};

@@ -1,0 +1,427 @@
+/* frameperf record */
+#include "base/clock.h"
+#include "capture/capture.h"
+#include "child.h"
+#include "host.h"
+#include "output/names.h"
+#include "output/paint.h"
+#include "record_options.h"
+#include "session/writer.h"
+#include "signals.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#define POLL_MS	     100
+#define PROGRESS_NS  (FPERF_NS_PER_S / 2)
+#define NAME_WAIT_US 20000
+#define REAP_TRIES   50 /* of 10 ms: how long a command that has just ended is waited for */
+
+struct recording {
+	const struct fperf_record_config *config;
+	const struct fperf_invocation *invocation;
+	struct fperf_console *console;
+	struct fperf_log log;
+	struct fperf_invoker invoker;
+	struct fperf_pids pids;
+	struct fperf_child child;
+	struct fperf_writer *writer;
+	struct fperf_capture *capture;
+	struct fperf_capture_status status;
+	char path[PATH_MAX];
+	uint64_t start_ns, end_ns;
+	const char *end_reason;
+};
+
+/* Waits for a process of the name. -EINTR when a signal asked for the end. */
+static int wait_for_name(struct recording *recording, struct fperf_error *err)
+{
+	bool said = false;
+
+	for (;;) {
+		int found = fperf_pids__find(&recording->pids, recording->config->name, err);
+
+		if (found)
+			return found < 0 ? found : 0;
+		if (!said)
+			fperf_console__note(recording->console,
+					    "waiting for a process named '%s' (Ctrl-C ends the wait)",
+					    recording->config->name);
+		said = true;
+		usleep(NAME_WAIT_US);
+		if (fperf_signals__asked())
+			return fperf_error__set(err, -EINTR, "no process named '%s' appeared",
+						recording->config->name);
+	}
+}
+
+static int choose_target(struct recording *recording, struct fperf_error *err)
+{
+	const struct fperf_record_config *config = recording->config;
+	const struct fperf_invoker root = {.uid = (uid_t)-1, .gid = (gid_t)-1};
+	int ret;
+
+	if (config->name) {
+		ret = wait_for_name(recording, err);
+	} else if (recording->invocation->operand_count) {
+		ret = fperf_child__start(&recording->child, recording->invocation->operands,
+					 config->as_root ? root : recording->invoker, err);
+		if (!ret) {
+			char pid[32];
+
+			snprintf(pid, sizeof(pid), "%d", (int)recording->child.pid);
+			ret = fperf_pids__parse(&recording->pids, pid, err);
+		}
+	} else {
+		ret = 0;
+		for (size_t i = 0; i < config->pids.count && !ret; i++) {
+			char pid[32];
+
+			snprintf(pid, sizeof(pid), "%d", (int)config->pids.pids[i]);
+			ret = fperf_pids__parse(&recording->pids, pid, err);
+		}
+		ret = ret ? ret : fperf_pids__check(&recording->pids, err);
+	}
+	return ret;
+}
+
+/* "frameperf-NAME-YYYYMMDD-HHMMSS.fperf", with nothing in NAME that a shell or a file system minds. */
+static void choose_path(struct recording *recording)
+{
+	const struct fperf_record_config *config = recording->config;
+	char name[64], date[32] = "";
+	const char *from;
+	time_t now = time(NULL);
+	struct tm local;
+
+	if (config->output) {
+		snprintf(recording->path, sizeof(recording->path), "%s", config->output);
+		return;
+	}
+	if (config->name) {
+		from = config->name;
+	} else if (recording->invocation->operand_count) {
+		from = strrchr(recording->invocation->operands[0], '/');
+		from = from ? from + 1 : recording->invocation->operands[0];
+	} else {
+		static char comm[64];
+
+		fperf_process_name(recording->pids.pids[0], comm, sizeof(comm));
+		from = comm;
+	}
+	snprintf(name, sizeof(name), "%s", from[0] ? from : "session");
+	for (char *at = name; *at; at++) {
+		if (!isalnum((unsigned char)*at) && *at != '.' && *at != '_' && *at != '+')
+			*at = '-';
+	}
+	if (localtime_r(&now, &local))
+		strftime(date, sizeof(date), "%Y%m%d-%H%M%S", &local);
+	snprintf(recording->path, sizeof(recording->path), "frameperf-%s-%s.fperf", name, date);
+}
+
+static int begin(struct recording *recording, struct fperf_error *err)
+{
+	const struct fperf_record_config *config = recording->config;
+	struct fperf_writer_options writer_options = {
+		.path = recording->path,
+		.owner_uid = recording->invoker.uid,
+		.owner_gid = recording->invoker.gid,
+	};
+	struct fperf_capture_options options = {
+		.pids = recording->pids.pids,
+		.pid_count = recording->pids.count,
+		.frequency_hz = config->frequency_hz,
+		.unwind = config->unwind,
+		.frame_auto = config->frame_auto,
+		.frame = config->frame.path ? &config->frame : NULL,
+		.marks = config->marks,
+		.mark_count = config->mark_count,
+		.scopes = config->scopes,
+		.scope_count = config->scope_count,
+		.log = &recording->log,
+	};
+	int ret;
+
+	ret = fperf_writer__open(&writer_options, &recording->writer, err);
+	if (ret < 0)
+		return ret;
+	ret = fperf_host__write(recording->writer, config, err);
+	if (ret < 0)
+		return ret;
+	options.writer = recording->writer;
+	return fperf_capture__start(&options, &recording->capture, err);
+}
+
+static void show_progress(struct recording *recording, uint64_t now)
+{
+	struct fperf_writer_stats stats;
+
+	fperf_writer__stats(recording->writer, &stats);
+	fperf_console__progress(
+		recording->console, "recording: %s, %s (Ctrl-C ends it)",
+		fperf_words__duration((now - recording->start_ns) / FPERF_NS_PER_S * FPERF_NS_PER_S).text,
+		fperf_words__bytes(stats.file_bytes).text);
+}
+
+/* Until something ends the recording; which is put into end_reason. */
+static int follow(struct recording *recording, struct fperf_error *err)
+{
+	uint64_t shown_ns = 0, duration = recording->config->duration_ns;
+
+	for (;;) {
+		uint64_t now = fperf_clock__now_ns(), left = POLL_MS * FPERF_NS_PER_MS;
+		int ret;
+
+		if (fperf_signals__asked()) {
+			recording->end_reason = "interrupted";
+			return 0;
+		}
+		if (duration && now - recording->start_ns >= duration) {
+			recording->end_reason = "duration";
+			return 0;
+		}
+		if (duration && duration - (now - recording->start_ns) < left)
+			left = duration - (now - recording->start_ns);
+		if (now - shown_ns >= PROGRESS_NS) {
+			show_progress(recording, now);
+			shown_ns = now;
+		}
+		ret = fperf_capture__poll(recording->capture,
+					  (int)((left + FPERF_NS_PER_MS - 1) / FPERF_NS_PER_MS), err);
+		if (ret < 0) {
+			recording->end_reason = "write error";
+			return ret;
+		}
+		if (!ret || fperf_child__has_ended(&recording->child)) {
+			recording->end_reason = "target ended";
+			return 0;
+		}
+	}
+}
+
+/* Ends capture and closes the file, also after a failure; the first error stays. */
+static int finish(struct recording *recording, int failed, struct fperf_error *err)
+{
+	struct fperf_error later = {0};
+	int ret = failed;
+
+	/* What is recorded until here is in the file even if a second signal ends everything. */
+	if (fperf_writer__flush(recording->writer, false, &later) < 0 && !ret) {
+		*err = later;
+		ret = later.code;
+	}
+	recording->end_ns = fperf_clock__now_ns();
+	if (fperf_capture__stop(recording->capture, recording->end_reason, &later) < 0 && !ret) {
+		*err = later;
+		ret = later.code;
+	}
+	fperf_capture__status(recording->capture, &recording->status);
+	if (fperf_host__write_overhead(recording->writer, &later) < 0 && !ret) {
+		*err = later;
+		ret = later.code;
+	}
+	if (fperf_writer__close(recording->writer, &later) < 0 && !ret) {
+		*err = later;
+		ret = later.code;
+	}
+	recording->writer = NULL;
+	return ret;
+}
+
+static bool is_plain(const char *path)
+{
+	return path[0] && path[0] != '-' &&
+	       strspn(path, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-+/,:@%=") ==
+		       strlen(path);
+}
+
+/* The sources that are not there, and what was lost, each with its reason. */
+static void say_what_is_missing(struct recording *recording)
+{
+	const struct fperf_capture_status *status = &recording->status;
+
+	for (unsigned int source = 0; source < FPERF_SOURCES; source++) {
+		const char *reason = status->source_reason[source];
+
+		if (status->source_state[source] == FPERF_SOURCE_STATE_FAILED)
+			fperf_console__note(recording->console, "%s failed: %s", fperf_source__key(source),
+					    reason);
+		else if (status->source_state[source] == FPERF_SOURCE_STATE_ABSENT && reason[0])
+			fperf_console__note(recording->console, "%s is absent: %s", fperf_source__key(source),
+					    reason);
+	}
+	for (unsigned int source = 0; source < FPERF_SOURCES; source++) {
+		for (unsigned int reason = 0; reason < FPERF_LOSS_REASONS; reason++) {
+			if (status->lost[source][reason])
+				fperf_console__note(recording->console, "lost: %s: %llu events: %s",
+						    fperf_source__key(source),
+						    (unsigned long long)status->lost[source][reason],
+						    fperf_loss__words(reason));
+		}
+	}
+}
+
+static void say_end(struct recording *recording)
+{
+	const char *path = recording->path;
+	struct stat file = {0};
+
+	stat(path, &file);
+	fperf_console__note(recording->console, "wrote %s: %s, %s (%s)", path,
+			    fperf_words__bytes((uint64_t)file.st_size).text,
+			    fperf_words__duration(recording->end_ns - recording->start_ns).text,
+			    recording->end_reason);
+	say_what_is_missing(recording);
+	fperf_console__note(recording->console,
+			    is_plain(path) ? "next: frameperf report %s" : "next: frameperf report '%s'",
+			    path);
+}
+
+/* What became of the command, as the exit status; a command that still runs goes on by itself. */
+static int command_status(struct recording *recording)
+{
+	struct fperf_child *child = &recording->child;
+	const char *name = recording->invocation->operands[0];
+	int status;
+
+	for (int i = 0; i < REAP_TRIES && !fperf_child__has_ended(child); i++) {
+		if (strcmp(recording->end_reason, "target ended") && i >= REAP_TRIES / 5)
+			break;
+		usleep(10000);
+	}
+	if (!child->ended) {
+		fperf_console__note(recording->console, "%s (pid %d) goes on running", name, (int)child->pid);
+		return FPERF_EXIT_OK;
+	}
+	status = fperf_child__exit_status(child);
+	if (status > 128 && WIFSIGNALED(child->status))
+		fperf_console__note(recording->console, "%s was killed by signal %d (%s)", name,
+				    WTERMSIG(child->status), strsignal(WTERMSIG(child->status)));
+	else if (status)
+		fperf_console__note(recording->console, "%s ended with exit status %d", name, status);
+	return status;
+}
+
+/* Lets the command run. Until its exec it had our name, so the session learns its own now. */
+static int let_go(struct recording *recording, struct fperf_error *err)
+{
+	int ret = fperf_child__go(&recording->child, recording->invocation->operands[0], err);
+
+	return ret ? ret : fperf_host__write_target(recording->writer, recording->child.pid, err);
+}
+
+/* From the chosen target to the closed file. Returns the exit status. */
+static int record(struct recording *recording)
+{
+	struct fperf_error err = {0};
+	bool command = recording->child.pid != 0;
+	int ret;
+
+	ret = begin(recording, &err);
+	recording->start_ns = fperf_clock__now_ns();
+	if (!ret && command && !fperf_signals__asked())
+		ret = let_go(recording, &err);
+	if (ret < 0) {
+		int status =
+			command && recording->capture ? err.code == -ENOENT ? 127 : 126 : FPERF_EXIT_FAILED;
+
+		/* Nothing was recorded: no file stays. */
+		if (recording->writer)
+			unlink(recording->path);
+		fperf_console__error(recording->console, "%s", err.text);
+		return status;
+	}
+	ret = follow(recording, &err);
+	fperf_console__progress_end(recording->console);
+	ret = finish(recording, ret, &err);
+	if (ret < 0)
+		fperf_console__error(recording->console, "%s", err.text);
+	say_end(recording);
+	if (ret < 0)
+		return FPERF_EXIT_FAILED;
+	return command && recording->child.go < 0 ? command_status(recording) : FPERF_EXIT_OK;
+}
+
+static int check_usage(const struct fperf_invocation *invocation)
+{
+	const struct fperf_record_config *config = invocation->config;
+	int ways = (config->pids.count > 0) + (config->name != NULL) + (invocation->operand_count > 0);
+
+	if (ways == 1)
+		return 0;
+	fperf_console__error(invocation->console, "%s: -p PID, -n NAME, or -- COMMAND",
+			     ways ? "one target, please" : "what should be recorded?");
+	return -EINVAL;
+}
+
+static int record_run(const struct fperf_invocation *invocation)
+{
+	struct recording recording = {
+		.config = invocation->config,
+		.invocation = invocation,
+		.console = invocation->console,
+		.invoker = fperf_invoker__get(),
+		.child = {.go = -1, .failed = -1},
+		.end_reason = "interrupted",
+	};
+	struct fperf_error err = {0};
+	int status;
+
+	if (check_usage(invocation) < 0)
+		return FPERF_EXIT_USAGE;
+	recording.log = fperf_console__log(recording.console);
+	fperf_signals__install();
+	if (choose_target(&recording, &err) < 0) {
+		fperf_console__error(recording.console, "%s", err.text);
+		status = FPERF_EXIT_FAILED;
+		if (err.code == -EINTR)
+			status = 128 + fperf_signals__asked();
+		else if (invocation->operand_count && err.code == -ENOENT)
+			status = 127;
+		else if (invocation->operand_count && err.code == -EACCES)
+			status = 126;
+	} else {
+		choose_path(&recording);
+		status = record(&recording);
+	}
+	fperf_capture__free(recording.capture);
+	if (recording.writer)
+		fperf_writer__close(recording.writer, &err);
+	fperf_child__close(&recording.child);
+	fperf_pids__free(&recording.pids);
+	return status;
+}
+
+const struct fperf_command fperf_command_record = {
+	.name = "record",
+	.summary = "record a game into a session file",
+	.operands = "COMMAND",
+	.description = "Records every thread and child process of a game: samples of where it runs, each "
+		       "time a thread waits or is put "
+		       "aside and what for, the boundaries of its frames, and the clocks of the CPUs. The "
+		       "game is neither changed nor "
+		       "stopped. Needs root.\n\n"
+		       "The recording ends with the game, after -d SECONDS, or with Ctrl-C; a second Ctrl-C "
+		       "ends it at once. Each "
+		       "leaves a valid file. With -- COMMAND, frameperf starts the command, under sudo as "
+		       "the user who called sudo, and "
+		       "passes on its exit status (128 + n when signal n killed it).",
+	.examples = "frameperf record -n MyGame\nframeperf record -d 30 -o slow.fperf -p 4242\n"
+		    "frameperf record -- ./game --fullscreen",
+	.options = fperf_record_options,
+	.option_count = FPERF_RECORD_OPTIONS,
+	.operands_max = SIZE_MAX,
+	.command_line = true,
+	.defaults = &fperf_record_defaults,
+	.config_size = sizeof(struct fperf_record_config),
+	.config_free = fperf_record_config__free,
+	.run = record_run,
+};

@@ -1,0 +1,276 @@
+#include "record_options.h"
+
+#include "base/vec.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define HZ_MAX 10000
+#define LEVEL  2 /* the one that exists */
+
+const struct fperf_record_config fperf_record_defaults = {
+	.frequency_hz = 1000,
+	.level = LEVEL,
+	.frame_text = "auto",
+	.frame_auto = true,
+	.unwind = FPERF_UNWIND_AUTO,
+	.unwind_text = "auto",
+};
+
+void fperf_record_config__free(void *config)
+{
+	struct fperf_record_config *record = config;
+
+	for (size_t i = 0; i < record->text_count; i++)
+		free(record->texts[i]);
+	free(record->texts);
+	free(record->marks);
+	free(record->scopes);
+	free(record->labels);
+	fperf_pids__free(&record->pids);
+}
+
+/* A copy that lives as long as the config, and that may be cut into pieces. */
+static char *keep(struct fperf_record_config *config, const char *text, struct fperf_error *err)
+{
+	char **slot = fperf_vec__push(&config->texts, &config->text_count, &config->text_capacity);
+
+	if (slot)
+		*slot = strdup(text);
+	if (!slot || !*slot) {
+		fperf_error__no_memory(err, "an option");
+		return NULL;
+	}
+	return *slot;
+}
+
+static int set_pid(void *config, const char *argument, struct fperf_error *err)
+{
+	return fperf_pids__parse(&((struct fperf_record_config *)config)->pids, argument, err);
+}
+
+static int set_name(void *config, const char *argument, struct fperf_error *err)
+{
+	if (!argument[0])
+		return fperf_error__set(err, -EINVAL, "the name is empty");
+	((struct fperf_record_config *)config)->name = argument;
+	return 0;
+}
+
+static int set_output(void *config, const char *argument, struct fperf_error *err)
+{
+	if (!argument[0])
+		return fperf_error__set(err, -EINVAL, "the file name is empty");
+	((struct fperf_record_config *)config)->output = argument;
+	return 0;
+}
+
+static int set_duration(void *config, const char *argument, struct fperf_error *err)
+{
+	return fperf_value__seconds(argument, &((struct fperf_record_config *)config)->duration_ns, err);
+}
+
+static int set_frequency(void *config, const char *argument, struct fperf_error *err)
+{
+	return fperf_value__u32(argument, 1, HZ_MAX, &((struct fperf_record_config *)config)->frequency_hz,
+				err);
+}
+
+static int set_level(void *config, const char *argument, struct fperf_error *err)
+{
+	struct fperf_record_config *record = config;
+	int ret = fperf_value__u32(argument, 0, LEVEL, &record->level, err);
+
+	if (!ret && record->level != LEVEL)
+		return fperf_error__set(err, -EINVAL, "level %u does not exist in this version, only %d",
+					record->level, LEVEL);
+	return ret;
+}
+
+/* Cuts "PATH:SYMBOL" in place. Paths may hold colons, symbols don't. */
+static int cut_mark(char *text, struct fperf_capture_mark *mark, struct fperf_error *err)
+{
+	char *colon = strrchr(text, ':');
+
+	if (!colon || colon == text || !colon[1])
+		return fperf_error__set(
+			err, -EINVAL,
+			"'%s' is not of the form PATH:SYMBOL, such as libGLX.so.0:glXSwapBuffers or "
+			"/opt/game/bin/game:+0x1a2b0",
+			text);
+	*colon = '\0';
+	*mark = (struct fperf_capture_mark){.path = text, .symbol = colon + 1, .name = colon + 1};
+	if (colon[1] == '+') {
+		char *end;
+
+		errno = 0;
+		strtoull(colon + 2, &end, 16);
+		if (strncmp(colon + 2, "0x", 2) || !colon[4] || *end || errno)
+			return fperf_error__set(err, -EINVAL, "'%s' is no file offset such as +0x1a2b0",
+						colon + 1);
+	}
+	return 0;
+}
+
+/* Cuts "…=NAME" in place; NULL when there is no name. Symbols hold no "=", so the name begins after the last.
+ */
+static char *cut_name(char *text)
+{
+	char *colon = strrchr(text, ':'), *equals = strrchr(text, '=');
+
+	if (!equals || (colon && equals < colon))
+		return NULL;
+	*equals = '\0';
+	return equals + 1;
+}
+
+static int set_frame(void *config, const char *argument, struct fperf_error *err)
+{
+	struct fperf_record_config *record = config;
+	char *text;
+
+	record->frame_text = argument;
+	record->frame = (struct fperf_capture_mark){0};
+	record->frame_auto = !strcmp(argument, "auto");
+	if (record->frame_auto || !strcmp(argument, "off"))
+		return 0;
+	text = keep(record, argument, err);
+	return text ? cut_mark(text, &record->frame, err) : err->code;
+}
+
+static int set_mark(void *config, const char *argument, struct fperf_error *err)
+{
+	struct fperf_record_config *record = config;
+	char *text = keep(record, argument, err), *name;
+	struct fperf_capture_mark mark, *slot;
+	int ret;
+
+	if (!text)
+		return err->code;
+	name = cut_name(text);
+	ret = cut_mark(text, &mark, err);
+	if (ret < 0)
+		return ret;
+	if (name && !name[0])
+		return fperf_error__set(err, -EINVAL, "the name after '=' is empty");
+	if (name)
+		mark.name = name;
+	slot = fperf_vec__push(&record->marks, &record->mark_count, &record->mark_capacity);
+	if (!slot)
+		return fperf_error__no_memory(err, "the list of marks");
+	*slot = mark;
+	return 0;
+}
+
+static int set_scope(void *config, const char *argument, struct fperf_error *err)
+{
+	struct fperf_record_config *record = config;
+	char *text = keep(record, argument, err), *name, *comma;
+	struct fperf_capture_scope scope, *slot;
+	int ret;
+
+	if (!text)
+		return err->code;
+	name = cut_name(text);
+	comma = strrchr(text, ',');
+	if (!name || !name[0] || !comma)
+		return fperf_error__set(err, -EINVAL,
+					"'%s' is not of the form PATH:BEGIN,PATH:END=NAME, such as "
+					"game:physics_begin,game:physics_end=physics",
+					argument);
+	*comma = '\0';
+	ret = cut_mark(text, &scope.begin, err);
+	if (ret >= 0)
+		ret = cut_mark(comma + 1, &scope.end, err);
+	if (ret < 0)
+		return ret;
+	scope.begin.name = scope.end.name = name;
+	slot = fperf_vec__push(&record->scopes, &record->scope_count, &record->scope_capacity);
+	if (!slot)
+		return fperf_error__no_memory(err, "the list of scopes");
+	*slot = scope;
+	return 0;
+}
+
+static int set_unwind(void *config, const char *argument, struct fperf_error *err)
+{
+	static const char *const names[] = {
+		[FPERF_UNWIND_AUTO] = "auto",
+		[FPERF_UNWIND_FP] = "fp",
+		[FPERF_UNWIND_TABLE] = "table",
+		[FPERF_UNWIND_DUMP] = "dump",
+	};
+	struct fperf_record_config *record = config;
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+		if (!strcmp(argument, names[i])) {
+			record->unwind = (enum fperf_unwind_mode)i;
+			record->unwind_text = names[i];
+			return 0;
+		}
+	}
+	return fperf_error__set(err, -EINVAL, "'%s' is none of auto, fp, table, dump", argument);
+}
+
+static int set_label(void *config, const char *argument, struct fperf_error *err)
+{
+	struct fperf_record_config *record = config;
+	char *text = keep(record, argument, err), *equals;
+	struct fperf_label *slot;
+
+	if (!text)
+		return err->code;
+	equals = strchr(text, '=');
+	if (!equals || equals == text)
+		return fperf_error__set(err, -EINVAL, "'%s' is not of the form KEY=VALUE", argument);
+	*equals = '\0';
+	slot = fperf_vec__push(&record->labels, &record->label_count, &record->label_capacity);
+	if (!slot)
+		return fperf_error__no_memory(err, "the list of labels");
+	*slot = (struct fperf_label){.key = text, .value = equals + 1};
+	return 0;
+}
+
+static int set_as_root(void *config, const char *argument, struct fperf_error *err)
+{
+	(void)argument;
+	(void)err;
+	((struct fperf_record_config *)config)->as_root = true;
+	return 0;
+}
+
+const struct fperf_option fperf_record_options[FPERF_RECORD_OPTIONS] = {
+	{'p', "pid", "PID[,PID…]", "Record these processes, which run already.", set_pid},
+	{'n', "name", "NAME",
+	 "Record the processes of this name: that of the process or of its program file. Waits until there "
+	 "is one.",
+	 set_name},
+	{'o', "output", "FILE",
+	 "Write the session here. The default is frameperf-NAME-YYYYMMDD-HHMMSS.fperf in the current "
+	 "directory.",
+	 set_output},
+	{'d', "duration", "SECONDS",
+	 "End the recording after this time. A COMMAND that still runs then goes on.", set_duration},
+	{'F', "frequency", "HZ", "Samples a second for each running thread, 1 to 10000. The default is 1000.",
+	 set_frequency},
+	{0, "level", "LEVEL", "How much is recorded. Only level 2 exists: everything.", set_level},
+	{0, "frame", "auto|PATH:SYMBOL|off",
+	 "What ends a frame: a function of the game or of a library, entered once per frame, by its name or "
+	 "as +0xOFFSET in "
+	 "the file. By default the usual ones are tried and the right one is kept.",
+	 set_frame},
+	{0, "mark", "PATH:SYMBOL[=NAME]", "Note each call of this function. May be given more than once.",
+	 set_mark},
+	{0, "scope", "PATH:BEGIN,PATH:END=NAME",
+	 "Note the time between the calls of two functions. May be given more than once.", set_scope},
+	{0, "unwind", "auto|fp|table|dump",
+	 "How the callers of a function are found: by frame pointers, by tables made from the modules' "
+	 "unwind information, or "
+	 "from copies of the stack. By default the best way for each module.",
+	 set_unwind},
+	{0, "label", "KEY=VALUE",
+	 "Keep this with the session, for example scene=harbour. May be given more than once.", set_label},
+	{0, "as-root", NULL,
+	 "Run COMMAND as root under sudo. By default it runs as the user who called sudo.", set_as_root},
+};

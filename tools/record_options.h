@@ -1,0 +1,44 @@
+/* What `frameperf record` was asked for. */
+#ifndef FPERF_TOOLS_RECORD_OPTIONS_H
+#define FPERF_TOOLS_RECORD_OPTIONS_H
+
+#include "capture/capture.h"
+#include "options.h"
+#include "target.h"
+
+struct fperf_label {
+	char *key;
+	const char *value;
+};
+
+struct fperf_record_config {
+	struct fperf_pids pids;
+	const char *name;     /* -n; NULL */
+	const char *output;   /* -o; NULL: a name is made */
+	uint64_t duration_ns; /* 0: until the target ends */
+	uint32_t frequency_hz;
+	uint32_t level;
+	const char *frame_text;		 /* as given: "auto", "off" or PATH:SYMBOL */
+	struct fperf_capture_mark frame; /* path NULL: auto or off */
+	bool frame_auto;
+	enum fperf_unwind_mode unwind;
+	const char *unwind_text;
+	bool as_root;
+	struct fperf_capture_mark *marks;
+	size_t mark_count, mark_capacity;
+	struct fperf_capture_scope *scopes;
+	size_t scope_count, scope_capacity;
+	struct fperf_label *labels;
+	size_t label_count, label_capacity;
+	char **texts; /* pieces of option arguments that the above point into */
+	size_t text_count, text_capacity;
+};
+
+#define FPERF_RECORD_OPTIONS 12
+
+extern const struct fperf_option fperf_record_options[FPERF_RECORD_OPTIONS];
+extern const struct fperf_record_config fperf_record_defaults;
+
+void fperf_record_config__free(void *config);
+
+#endif

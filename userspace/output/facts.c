@@ -1,0 +1,21 @@
+#include "output/output.h"
+
+bool fperf_report__damaged(const struct fperf_session_damage *damage)
+{
+	return damage->chunks_bad || damage->bytes_skipped || damage->records_dropped || damage->tail_cut ||
+	       damage->no_end;
+}
+
+const struct fperf_rec_source *fperf_report__source(const struct fperf_session *session,
+						    enum fperf_source source)
+{
+	const struct fperf_rec_source *found = NULL, *records;
+	size_t count = 0;
+
+	records = fperf_session__records(session, FPERF_RECORD_SOURCE, &count);
+	for (size_t i = 0; i < count; i++) {
+		if (records[i].source == source)
+			found = &records[i];
+	}
+	return found;
+}
