@@ -35,6 +35,7 @@ enum fperf_source {
 	FPERF_SOURCE_KALLSYMS = 8,
 	FPERF_SOURCE_GPU = 9,
 	FPERF_SOURCE_COUNTER = 10, /* memory, temperature, power */
+	FPERF_SOURCE_JIT = 11,	   /* names of code that was compiled at run time */
 	FPERF_SOURCES
 };
 
