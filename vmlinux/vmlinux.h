@@ -132,6 +132,12 @@ struct linux_binprm {
 	const char *filename;
 };
 
+struct cpufreq_policy {
+	unsigned int cpu; /* the one that the policy is named after */
+	unsigned int min;
+	unsigned int max;
+};
+
 struct seq_file;
 
 struct bpf_iter_meta {

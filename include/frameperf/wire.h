@@ -130,6 +130,24 @@ struct fperf_wire_mark {
 	fperf_u64 args[3]; /* first three function arguments */
 };
 
+/* How often a frame candidate was hit in one process: not a record, but key and value of the map
+ * fperf_mark_hits, which the recorder reads to choose by. */
+#define FPERF_MARK_HITS_MAX 8192
+
+struct fperf_mark_hits_key {
+	fperf_u32 tgid;
+	fperf_u32 marker;
+};
+
+struct fperf_mark_hits {
+	fperf_u64 count;
+	fperf_u64 first_ns, last_ns;
+	fperf_u32 tid; /* the thread with most of the hits */
+	fperf_u32 votes;
+	fperf_u32 dropped; /* set by the recorder: count, but write no marks */
+	fperf_u32 reserved;
+};
+
 struct fperf_wire_fork { /* header: the new task; written for threads and processes */
 	struct fperf_wire_header header;
 	fperf_u32 parent_pid;
