@@ -19,7 +19,7 @@ struct {
 	__uint(max_entries, FPERF_MAX_CPUS);
 	__type(key, __u32);
 	__type(value, __u32);
-} fperf_freq_policies SEC(".maps");
+} freq_policies SEC(".maps");
 
 /* How often the tracepoints fired: some drivers never call them. */
 struct {
@@ -27,12 +27,12 @@ struct {
 	__uint(max_entries, 1);
 	__type(key, __u32);
 	__type(value, __u64);
-} fperf_freq_events SEC(".maps");
+} freq_events SEC(".maps");
 
 static __always_inline void event_count(void)
 {
 	__u32 zero = 0;
-	__u64 *count = bpf_map_lookup_elem(&fperf_freq_events, &zero);
+	__u64 *count = bpf_map_lookup_elem(&freq_events, &zero);
 
 	if (count)
 		__sync_fetch_and_add(count, 1);
@@ -88,7 +88,7 @@ int fperf_cpu_frequency_limits(struct bpf_raw_tracepoint_args *ctx)
 
 		if (cpu >= cpu_count)
 			break;
-		of = bpf_map_lookup_elem(&fperf_freq_policies, &key);
+		of = bpf_map_lookup_elem(&freq_policies, &key);
 		if (of && *of == leader)
 			freq_emit(cpu, FPERF_FREQ_LIMITS, 0, min_khz, max_khz);
 	}

@@ -39,6 +39,8 @@ struct fperf_capture_options {
 	size_t mark_count;
 	const struct fperf_capture_scope *scopes;
 	size_t scope_count;
+	const char *helper_program;  /* frameperf itself, run for what may crash or hang (asking a Vulkan
+					driver where  it presents); NULL: done without */
 	uint32_t drain_interval_ms;  /* 0: 10 */
 	struct fperf_writer *writer; /* borrowed */
 	const struct fperf_log *log;

@@ -20,7 +20,8 @@ struct fperf_capture_context {
 	struct fperf_writer *writer;
 	const struct fperf_log *log;
 	uint64_t start_ns;
-	void *shared; /* shared BPF maps, see program.h */
+	void *shared;	  /* shared BPF maps, see program.h */
+	uint32_t markers; /* how many marker ids have been given out, by all sources */
 };
 
 /* A mapping of executable memory that appeared in a target process. */
