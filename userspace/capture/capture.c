@@ -1,6 +1,7 @@
 #include "capture/recording.h"
 
 #include "base/clock.h"
+#include "capture/kallsyms.h"
 #include "capture/proc_files.h"
 #include "capture/sources.h"
 #include "frameperf/meta.h"
@@ -19,9 +20,8 @@
 
 /* In order of attaching: sched before process, which asks whether sched is there. */
 static const struct fperf_capture_source_ops *const sources[] = {
-	&fperf_source_sched,
-	&fperf_source_process,
-	&fperf_source_sample,
+	&fperf_source_sched, &fperf_source_process, &fperf_source_sample, &fperf_source_frame,
+	&fperf_source_mark,  &fperf_source_freq,    &fperf_source_jit,	  &fperf_source_kallsyms,
 };
 
 #define SOURCE_COUNT (sizeof(sources) / sizeof(sources[0]))
@@ -131,8 +131,10 @@ static size_t sources_start(struct fperf_capture *capture, struct fperf_error *e
 			continue;
 		}
 		capture->source_state[i] = NULL;
-		if (rc == -ENODEV && reason[0]) {
-			source_state_set(capture, sources[i]->source, FPERF_SOURCE_STATE_ABSENT, reason);
+		if ((rc == -ENODEV || rc == -ECANCELED) && reason[0]) {
+			source_state_set(capture, sources[i]->source,
+					 rc == -ENODEV ? FPERF_SOURCE_STATE_ABSENT : FPERF_SOURCE_STATE_OFF,
+					 reason);
 			continue;
 		}
 		source_state_set(capture, sources[i]->source, FPERF_SOURCE_STATE_FAILED, failure.text);
@@ -193,22 +195,10 @@ static int namespace_check(struct fperf_error *err)
 /* The address that kernel stacks are relative to. 0 when the kernel does not tell. */
 static uint64_t kernel_text_base(void)
 {
-	char line[512];
-	uint64_t base = 0;
-	FILE *file = fopen("/proc/kallsyms", "re");
+	struct fperf_error hidden;
+	uint64_t base;
 
-	if (!file)
-		return 0;
-	while (!base && fgets(line, sizeof(line), file)) {
-		uint64_t address;
-		char name[128];
-
-		if (sscanf(line, "%" SCNx64 " %*c %127s", &address, name) == 2 &&
-		    (!strcmp(name, "_stext") || !strcmp(name, "_text")))
-			base = address;
-	}
-	fclose(file);
-	return base;
+	return fperf_kallsyms__base(FPERF_KALLSYMS_PATH, &base, &hidden) ? 0 : base;
 }
 
 static int meta_write_start(struct fperf_capture *capture, struct fperf_error *err)

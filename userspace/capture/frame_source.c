@@ -4,7 +4,7 @@
 #include "capture/frame_process.h"
 #include "capture/frame_table.h"
 #include "capture/mark_set.h"
-#include "capture/mark_source.h"
+#include "capture/sources.h"
 #include "capture/program.h"
 #include "capture/vulkan_ask.h"
 #include "capture/vulkan_manifest.h"
@@ -130,8 +130,8 @@ static int frames_start(struct fperf_capture_context *context, void **state, cha
 	int result;
 
 	if (!options->frame_auto && !options->frame) {
-		snprintf(reason, reason_size, "switched off");
-		return -ENODEV;
+		snprintf(reason, reason_size, "--frame off");
+		return -ECANCELED;
 	}
 	frames = calloc(1, sizeof(*frames));
 	if (!frames)
@@ -432,7 +432,7 @@ static void frames_stop(void *state, uint64_t end_ns)
 	frames_free(frames);
 }
 
-const struct fperf_capture_source_ops fperf_frame_source = {
+const struct fperf_capture_source_ops fperf_source_frame = {
 	.source = FPERF_SOURCE_FRAME,
 	.name = "frame",
 	.start = frames_start,

@@ -6,7 +6,6 @@
 #define FPERF_CAPTURE_JIT_H
 
 #include "base/error.h"
-#include "capture/source.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -37,8 +36,5 @@ struct fperf_jit_map {
 int64_t fperf_jit__read(struct fperf_jit_map *map, int fd, bool final,
 			void (*take)(void *context, const struct fperf_jit_line *line), void *context,
 			struct fperf_error *err);
-
-/* Looks four times a second, and when a process ends, at the maps of all target processes. */
-extern const struct fperf_capture_source_ops fperf_jit_source;
 
 #endif

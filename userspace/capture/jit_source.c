@@ -2,6 +2,7 @@
 #include "base/vec.h"
 #include "capture/jit.h"
 #include "capture/mark_view.h"
+#include "capture/sources.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -257,7 +258,7 @@ static void jit_stop(void *state, uint64_t end_ns)
 	free(jit);
 }
 
-const struct fperf_capture_source_ops fperf_jit_source = {
+const struct fperf_capture_source_ops fperf_source_jit = {
 	.source = FPERF_SOURCE_JIT,
 	.name = "jit",
 	.start = jit_start,

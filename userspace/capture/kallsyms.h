@@ -4,7 +4,6 @@
 #define FPERF_CAPTURE_KALLSYMS_H
 
 #include "base/error.h"
-#include "capture/source.h"
 
 #include <stddef.h>
 #include <stdint.h>
@@ -29,9 +28,5 @@ struct fperf_kallsyms_name {
 int fperf_kallsyms__resolve(const char *path, const char *modules_path, const uint64_t *addresses,
 			    size_t count, struct fperf_kallsyms_name *names, struct fperf_error *err);
 void fperf_kallsyms__free_names(struct fperf_kallsyms_name *names, size_t count);
-
-/* At stop, names all kernel addresses that stacks refer to: to be stopped after the last record was consumed.
- */
-extern const struct fperf_capture_source_ops fperf_kallsyms_source;
 
 #endif

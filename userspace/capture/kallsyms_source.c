@@ -1,5 +1,6 @@
 #include "base/vec.h"
 #include "capture/kallsyms.h"
+#include "capture/sources.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -118,7 +119,8 @@ static void kallsyms_stop(void *state, uint64_t end_ns)
 	free(kallsyms);
 }
 
-const struct fperf_capture_source_ops fperf_kallsyms_source = {
+/* At stop, names all kernel addresses that stacks refer to. */
+const struct fperf_capture_source_ops fperf_source_kallsyms = {
 	.source = FPERF_SOURCE_KALLSYMS,
 	.name = "kallsyms",
 	.start = kallsyms_start,

@@ -455,7 +455,8 @@ bool fperf_mark_set__attach_in(struct fperf_mark_set *set, const char *path)
 		const char *slash = strrchr(set->sites[i]->path, '/');
 		struct fperf_error err;
 
-		if (set->sites[i]->probe || !fperf_library__matches(path, slash ? slash + 1 : set->sites[i]->path))
+		if (set->sites[i]->probe ||
+		    !fperf_library__matches(path, slash ? slash + 1 : set->sites[i]->path))
 			continue;
 		any = true;
 		if (fperf_mark_set__attach(set, i, &err))

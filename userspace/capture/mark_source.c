@@ -1,6 +1,6 @@
 /* Marks and scopes that the user asked for. */
 #include "capture/mark_set.h"
-#include "capture/mark_source.h"
+#include "capture/sources.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -49,7 +49,7 @@ static int marks_start(struct fperf_capture_context *context, void **state, char
 
 	if (!options->mark_count && !options->scope_count) {
 		snprintf(reason, reason_size, "no --mark or --scope was given");
-		return -ENODEV;
+		return -ECANCELED;
 	}
 	marks = calloc(1, sizeof(*marks));
 	if (!marks)
@@ -95,7 +95,7 @@ static void marks_stop(void *state, uint64_t end_ns)
 	free(marks);
 }
 
-const struct fperf_capture_source_ops fperf_mark_source = {
+const struct fperf_capture_source_ops fperf_source_mark = {
 	.source = FPERF_SOURCE_MARK,
 	.name = "mark",
 	.start = marks_start,

@@ -38,7 +38,7 @@ struct fperf_capture_source_ops {
 
 	/* Attaches. Returns 0 when active and puts what is used into `reason` ("cpu-clock, 1000 Hz, per
 	 * thread"); a negative errno and `err` when it failed; -ENODEV with `reason` when this machine does
-	 * not have it. */
+	 * not have it, -ECANCELED with `reason` when the user did not want it. */
 	int (*start)(struct fperf_capture_context *context, void **state, char *reason, size_t reason_size,
 		     struct fperf_error *err);
 

@@ -7,6 +7,11 @@
 extern const struct fperf_capture_source_ops fperf_source_process;
 extern const struct fperf_capture_source_ops fperf_source_sched;
 extern const struct fperf_capture_source_ops fperf_source_sample;
+extern const struct fperf_capture_source_ops fperf_source_freq;
+extern const struct fperf_capture_source_ops fperf_source_frame;    /* --frame */
+extern const struct fperf_capture_source_ops fperf_source_mark;	    /* --mark and --scope */
+extern const struct fperf_capture_source_ops fperf_source_kallsyms; /* names of the kernel's functions */
+extern const struct fperf_capture_source_ops fperf_source_jit;	    /* names from perf maps */
 
 /* Switch-outs that have not been followed by a switch-in: calls back with an interval (struct
  * fperf_wire_offcpu without stack) that ends at `end_ns` for each thread of the targets that is off the CPU.
