@@ -1,6 +1,7 @@
 #include "help.h"
 
 #include "output/paint.h"
+#include "output/utf8.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -23,7 +24,6 @@ static const struct exit_status exit_statuses[] = {
 	{FPERF_EXIT_OK, "done"},
 	{FPERF_EXIT_FAILED, "it failed; a message says what, where and what to do"},
 	{FPERF_EXIT_USAGE, "wrong usage"},
-	{FPERF_EXIT_GATE, "a gate did not hold"},
 	{FPERF_EXIT_DAMAGED, "the input is damaged; what could be read was shown"},
 };
 
@@ -85,6 +85,7 @@ static void show_option(const struct fperf_paint *paint, const struct fperf_opti
 	else
 		used = snprintf(form, sizeof(form), "      --%s%s%s", option->name, option->value ? " " : "",
 				option->value ? option->value : "");
+	used = (int)fperf_utf8__columns(form, (size_t)used);
 	fputs(form, paint->stream);
 	if (used + 2 > OPTION_COLUMN) {
 		fputc('\n', paint->stream);

@@ -13,7 +13,6 @@ enum fperf_exit {
 	FPERF_EXIT_OK = 0,
 	FPERF_EXIT_FAILED = 1,
 	FPERF_EXIT_USAGE = 2,
-	FPERF_EXIT_GATE = 3,
 	FPERF_EXIT_DAMAGED = 4,
 };
 

@@ -357,8 +357,9 @@ static int check_usage(const struct fperf_invocation *invocation)
 
 	if (ways == 1)
 		return 0;
-	fperf_console__error(invocation->console, "%s: -p PID, -n NAME, or -- COMMAND",
-			     ways ? "one target, please" : "what should be recorded?");
+	fperf_console__error(invocation->console, "%s -p PID, -n NAME, or -- COMMAND",
+			     ways ? "only one of these can be recorded at a time:"
+				  : "what should be recorded? Say one of");
 	return -EINVAL;
 }
 
