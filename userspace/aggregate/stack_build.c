@@ -114,7 +114,8 @@ int fperf_aggregate__keep_out_stack(struct fperf_aggregate *agg, struct fperf_th
 		return err->code;
 	if (fperf_vec__grow((void **)&out->frames, &out->capacity, count, sizeof(*out->frames)))
 		return fperf_error__no_memory(err, "the stack of a thread");
-	memcpy(out->frames, agg->frames, count * sizeof(*out->frames));
+	for (uint32_t i = 0; i < count; i++)
+		out->frames[i] = agg->frames[i];
 	out->count = count;
 	out->outcome = input->head.outcome;
 	out->out_ns = out_ns;
@@ -132,8 +133,8 @@ int fperf_aggregate__stack(struct fperf_aggregate *agg, struct fperf_process *pr
 	if (kernel_frames(agg, input, leaf_is_pc, &record.count, err))
 		return err->code;
 	if (user) {
-		memcpy(agg->frames + record.count, user->frames, user->count * sizeof(*user->frames));
-		record.count += (uint32_t)user->count;
+		for (size_t i = 0; i < user->count; i++)
+			agg->frames[record.count++] = user->frames[i];
 		record.outcome = user->outcome;
 	} else if (failure_count(agg, process, &input->head, err) ||
 		   user_frames(agg, process, input, &record.count, err)) {
