@@ -12,15 +12,16 @@
 #include "frameperf/reasons.h"
 #include "frameperf/wire.h"
 
-/* One bit per thread group that is recorded: the cheapest test there is for "none of ours". */
+/* One byte per thread group id, 1 for those that are recorded: the cheapest test there is for "none of ours".
+ * (Bits would need atomic operations that BPF has only since 5.12.) */
 struct fperf_target_bits {
-	__u64 words[FPERF_PID_BITMAP_LEN];
+	__u8 is_target[FPERF_PID_LIMIT];
 };
 
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__uint(max_entries, 1);
-	__uint(map_flags, BPF_F_MMAPABLE); /* the recorder sets bits while programs do */
+	__uint(map_flags, BPF_F_MMAPABLE); /* the recorder writes it too */
 	__type(key, __u32);
 	__type(value, struct fperf_target_bits);
 } fperf_targets SEC(".maps");

@@ -14,17 +14,17 @@ static __always_inline struct fperf_target_bits *target_bits(void)
 
 static __always_inline bool target_has(const struct fperf_target_bits *bits, __u32 tgid)
 {
-	return bits->words[(tgid >> 6) & (FPERF_PID_BITMAP_LEN - 1)] >> (tgid & 63) & 1;
+	return bits->is_target[tgid & (FPERF_PID_LIMIT - 1)];
 }
 
 static __always_inline void target_set(struct fperf_target_bits *bits, __u32 tgid)
 {
-	__sync_fetch_and_or(&bits->words[(tgid >> 6) & (FPERF_PID_BITMAP_LEN - 1)], 1ull << (tgid & 63));
+	bits->is_target[tgid & (FPERF_PID_LIMIT - 1)] = 1;
 }
 
 static __always_inline void target_clear(struct fperf_target_bits *bits, __u32 tgid)
 {
-	__sync_fetch_and_and(&bits->words[(tgid >> 6) & (FPERF_PID_BITMAP_LEN - 1)], ~(1ull << (tgid & 63)));
+	bits->is_target[tgid & (FPERF_PID_LIMIT - 1)] = 0;
 }
 
 #endif

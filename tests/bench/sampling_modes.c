@@ -8,6 +8,7 @@
  * one starts and joins in 300 ms; "switches": hand-overs through a pipe between two recorded threads in 300
  * ms. All relative to no events.
  */
+#include "frameperf/wire.h"
 #include "sample.skel.h"
 
 #include <bpf/bpf.h>
@@ -121,12 +122,11 @@ static int event_open(int tid, int cpu, unsigned int hz, bool inherit, int progr
 
 static void target_set(struct sample_bpf *skeleton, uint32_t pid, bool on)
 {
-	static uint64_t words[65536];
+	static uint8_t is_target[FPERF_PID_LIMIT];
 	uint32_t zero = 0;
 
-	words[pid / 64] = on ? 1ull << (pid % 64) : 0;
-	bpf_map_update_elem(bpf_map__fd(skeleton->maps.fperf_targets), &zero, words, 0);
-	words[pid / 64] = 0;
+	is_target[pid] = on;
+	bpf_map_update_elem(bpf_map__fd(skeleton->maps.fperf_targets), &zero, is_target, 0);
 }
 
 /* Runs one kind of work in a process of its own, which is recorded or (WORK_OTHER) not. */

@@ -28,12 +28,12 @@ void fperf_shared_maps__init(struct fperf_shared_maps *shared)
 
 void fperf_shared_maps__close(struct fperf_shared_maps *shared)
 {
-	if (shared->target_words)
-		munmap(shared->target_words, FPERF_PID_BITMAP_LEN * sizeof(uint64_t));
+	if (shared->is_target)
+		munmap(shared->is_target, FPERF_PID_LIMIT);
 	for (size_t i = 0; i < shared->count; i++)
 		close(shared->maps[i].fd);
 	shared->count = 0;
-	shared->target_words = NULL;
+	shared->is_target = NULL;
 }
 
 int fperf_shared_maps__fd(const struct fperf_shared_maps *shared, const char *name)
@@ -104,15 +104,14 @@ static int maps_remember(struct fperf_shared_maps *shared, struct bpf_object *ob
 static int targets_map(struct fperf_shared_maps *shared, struct fperf_error *err)
 {
 	int fd = fperf_shared_maps__fd(shared, "fperf_targets");
-	void *words;
+	void *memory;
 
-	if (shared->target_words || fd < 0)
+	if (shared->is_target || fd < 0)
 		return 0;
-	words = mmap(NULL, FPERF_PID_BITMAP_LEN * sizeof(uint64_t), PROT_READ | PROT_WRITE, MAP_SHARED, fd,
-		     0);
-	if (words == MAP_FAILED)
+	memory = mmap(NULL, FPERF_PID_LIMIT, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	if (memory == MAP_FAILED)
 		return fperf_error__set_errno(err, -errno, "cannot map the BPF map of targets");
-	shared->target_words = words;
+	shared->is_target = memory;
 	return 0;
 }
 
@@ -171,20 +170,20 @@ int fperf_program__attach(struct bpf_object *object, const char *program, struct
 
 void fperf_targets__add(struct fperf_shared_maps *shared, uint32_t pid)
 {
-	if (shared->target_words && pid / 64 < FPERF_PID_BITMAP_LEN)
-		__atomic_fetch_or(&shared->target_words[pid / 64], 1ull << (pid % 64), __ATOMIC_SEQ_CST);
+	if (shared->is_target && pid < FPERF_PID_LIMIT)
+		__atomic_store_n(&shared->is_target[pid], 1, __ATOMIC_SEQ_CST);
 }
 
 void fperf_targets__remove(struct fperf_shared_maps *shared, uint32_t pid)
 {
-	if (shared->target_words && pid / 64 < FPERF_PID_BITMAP_LEN)
-		__atomic_fetch_and(&shared->target_words[pid / 64], ~(1ull << (pid % 64)), __ATOMIC_SEQ_CST);
+	if (shared->is_target && pid < FPERF_PID_LIMIT)
+		__atomic_store_n(&shared->is_target[pid], 0, __ATOMIC_SEQ_CST);
 }
 
 bool fperf_targets__has(const struct fperf_shared_maps *shared, uint32_t pid)
 {
-	return shared->target_words && pid / 64 < FPERF_PID_BITMAP_LEN &&
-	       (__atomic_load_n(&shared->target_words[pid / 64], __ATOMIC_SEQ_CST) >> (pid % 64) & 1);
+	return shared->is_target && pid < FPERF_PID_LIMIT &&
+	       __atomic_load_n(&shared->is_target[pid], __ATOMIC_SEQ_CST);
 }
 
 bool fperf_losses__read(const struct fperf_shared_maps *shared,

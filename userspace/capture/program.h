@@ -20,7 +20,7 @@ struct fperf_shared_maps {
 		int fd;
 	} maps[FPERF_SHARED_MAPS];
 	size_t count;
-	uint64_t *target_words; /* the target bitmap, mapped; NULL before the first load */
+	uint8_t *is_target;	/* by thread group id: the map of targets; NULL before the first load */
 	char kernel_log[16384]; /* of the last load that failed */
 };
 
