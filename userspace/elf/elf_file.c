@@ -265,13 +265,13 @@ const Elf64_Shdr *elf_section_of_type(const struct fperf_elf *elf, uint32_t type
 	return NULL;
 }
 
-bool fperf_elf__section(const struct fperf_elf *elf, const char *name, struct fperf_elf_section *section)
+static const Elf64_Shdr *section_named(const struct fperf_elf *elf, const char *name)
 {
 	const Elf64_Shdr *names;
 	size_t size = strlen(name) + 1;
 
 	if (!elf->section_count)
-		return false;
+		return NULL;
 	names = &elf->sections[elf->section_names];
 	for (size_t i = 0; i < elf->section_count; i++) {
 		const Elf64_Shdr *header = &elf->sections[i];
@@ -280,15 +280,29 @@ bool fperf_elf__section(const struct fperf_elf *elf, const char *name, struct fp
 		if (header->sh_name >= names->sh_size || size > names->sh_size - header->sh_name)
 			continue;
 		bytes = elf_bytes(elf, names->sh_offset + header->sh_name, size);
-		if (!bytes || memcmp(bytes, name, size))
-			continue;
-		if (header->sh_type == SHT_NOBITS || header->sh_flags & SHF_COMPRESSED)
-			return false;
-		bytes = elf_bytes(elf, header->sh_offset, header->sh_size);
-		if (!bytes)
-			return false;
-		*section = (struct fperf_elf_section){bytes, header->sh_size, header->sh_addr};
-		return true;
+		if (bytes && !memcmp(bytes, name, size))
+			return header;
 	}
-	return false;
+	return NULL;
+}
+
+bool fperf_elf__section(const struct fperf_elf *elf, const char *name, struct fperf_elf_section *section)
+{
+	const Elf64_Shdr *header = section_named(elf, name);
+	const uint8_t *bytes;
+
+	if (!header || header->sh_type == SHT_NOBITS || header->sh_flags & SHF_COMPRESSED)
+		return false;
+	bytes = elf_bytes(elf, header->sh_offset, header->sh_size);
+	if (!bytes)
+		return false;
+	*section = (struct fperf_elf_section){bytes, header->sh_size, header->sh_addr};
+	return true;
+}
+
+bool fperf_elf__has_section(const struct fperf_elf *elf, const char *name)
+{
+	const Elf64_Shdr *header = section_named(elf, name);
+
+	return header && header->sh_type != SHT_NOBITS;
 }

@@ -65,6 +65,9 @@ bool fperf_elf__address_to_offset(const struct fperf_elf *elf, uint64_t address,
  * compressed). */
 bool fperf_elf__section(const struct fperf_elf *elf, const char *name, struct fperf_elf_section *section);
 
+/* Is there such a section with bytes in the file, compressed or not? */
+bool fperf_elf__has_section(const struct fperf_elf *elf, const char *name);
+
 /* Location of .eh_frame: by section header, else through PT_GNU_EH_FRAME's pointer; of .eh_frame_hdr
  * likewise. */
 bool fperf_elf__eh_frame(const struct fperf_elf *elf, struct fperf_elf_section *eh_frame,
@@ -77,5 +80,25 @@ bool fperf_elf__eh_frame(const struct fperf_elf *elf, struct fperf_elf_section *
  * `address` may be NULL. */
 int fperf_elf__find_function(const struct fperf_elf *elf, const char *symbol, uint64_t *file_offset,
 			     uint64_t *address, struct fperf_error *err);
+
+struct fperf_elf_symbol {
+	const char *name; /* not empty; NUL-terminated, any bytes; valid until fperf_elf__close */
+	uint64_t address;
+	uint64_t size;	 /* as the symbol says; 0: not known */
+	uint64_t limit;	 /* end of the section, or else of the segment, that holds it */
+	uint8_t type;	 /* STT_FUNC, STT_GNU_IFUNC, STT_NOTYPE */
+	uint8_t binding; /* STB_* */
+};
+
+enum fperf_elf_symbols {
+	FPERF_ELF_SYMTAB,
+	FPERF_ELF_DYNSYM, /* through PT_DYNAMIC when there are no section headers */
+};
+
+/* Every defined symbol of that table that lies in executable memory and may be a function, in file order.
+ * Works for files of separate debug information too, whose segments have no bytes. */
+void fperf_elf__visit_symbols(const struct fperf_elf *elf, enum fperf_elf_symbols which,
+			      void (*visit)(void *context, const struct fperf_elf_symbol *symbol),
+			      void *context);
 
 #endif

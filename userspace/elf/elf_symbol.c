@@ -343,3 +343,72 @@ int fperf_elf__find_function(const struct fperf_elf *elf, const char *symbol, ui
 		*address = match.address;
 	return 0;
 }
+
+/* End of the executable section of the symbol, or of its segment where there are no section headers; 0: it is
+ * not in executable memory. */
+static uint64_t code_limit(const struct fperf_elf *elf, const Elf64_Sym *symbol)
+{
+	if (symbol->st_shndx < elf->section_count) {
+		const Elf64_Shdr *section = &elf->sections[symbol->st_shndx];
+
+		if (!(section->sh_flags & SHF_EXECINSTR) || symbol->st_value < section->sh_addr ||
+		    symbol->st_value - section->sh_addr >= section->sh_size)
+			return 0;
+		return section->sh_addr + section->sh_size;
+	}
+	for (size_t i = 0; i < elf->segment_count; i++) {
+		const struct fperf_elf_segment *segment = &elf->segments[i];
+
+		if (segment->flags & PF_X && symbol->st_value >= segment->address &&
+		    symbol->st_value - segment->address < segment->memory_size)
+			return segment->address + segment->memory_size;
+	}
+	return 0;
+}
+
+static bool may_be_function(const Elf64_Sym *symbol)
+{
+	unsigned type = ELF64_ST_TYPE(symbol->st_info);
+
+	if (symbol->st_shndx == SHN_UNDEF ||
+	    (symbol->st_shndx >= SHN_LORESERVE && symbol->st_shndx != SHN_XINDEX))
+		return false;
+	return type == STT_FUNC || type == STT_GNU_IFUNC || type == STT_NOTYPE;
+}
+
+void fperf_elf__visit_symbols(const struct fperf_elf *elf, enum fperf_elf_symbols which,
+			      void (*visit)(void *context, const struct fperf_elf_symbol *symbol),
+			      void *context)
+{
+	struct symbol_table table;
+	const uint8_t *symbols;
+	const char *names;
+	bool found;
+
+	if (which == FPERF_ELF_SYMTAB)
+		found = table_from_section(elf, SHT_SYMTAB, &table);
+	else
+		found = table_from_section(elf, SHT_DYNSYM, &table) || table_from_dynamic(elf, &table);
+	if (!found || table.count > UINT64_MAX / sizeof(Elf64_Sym))
+		return;
+	symbols = elf_bytes(elf, table.offset, table.count * sizeof(Elf64_Sym));
+	names = (const char *)elf_bytes(elf, table.names_offset, table.names_size);
+	for (uint64_t i = 1; symbols && names && i < table.count; i++) {
+		struct fperf_elf_symbol out = {0};
+		Elf64_Sym symbol;
+
+		memcpy(&symbol, symbols + i * sizeof(symbol), sizeof(symbol));
+		if (!may_be_function(&symbol) || symbol.st_name >= table.names_size)
+			continue;
+		out.name = names + symbol.st_name;
+		if (!*out.name || !memchr(out.name, 0, table.names_size - symbol.st_name))
+			continue;
+		out.address = symbol.st_value;
+		out.size = symbol.st_size;
+		out.limit = code_limit(elf, &symbol);
+		out.type = (uint8_t)ELF64_ST_TYPE(symbol.st_info);
+		out.binding = (uint8_t)ELF64_ST_BIND(symbol.st_info);
+		if (out.limit)
+			visit(context, &out);
+	}
+}
