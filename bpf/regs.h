@@ -25,6 +25,14 @@ static __always_inline void *task_user_regs(struct task_struct *task)
 	return (char *)BPF_CORE_READ(task, stack) + kernel_stack_size - bpf_core_type_size(struct pt_regs);
 }
 
+/* The same for the current task, given as a plain pointer. */
+static __always_inline void *current_user_regs(struct task_struct *current)
+{
+	if (bpf_core_enum_value_exists(enum bpf_func_id, BPF_FUNC_task_pt_regs))
+		return (void *)bpf_task_pt_regs(bpf_get_current_task_btf());
+	return (char *)BPF_CORE_READ(current, stack) + kernel_stack_size - bpf_core_type_size(struct pt_regs);
+}
+
 /* In a kernel thread, or on failure, valid is 0. */
 static __always_inline void user_regs_read(struct task_struct *task, struct user_regs *out)
 {

@@ -58,19 +58,35 @@ struct {
 	__type(value, struct sched_scratch);
 } fperf_sched_scratch SEC(".maps");
 
-/* Interrupts run on a stack of their own on x86-64 and arm64, and a BPF program that needs little stack runs
- * on the one of its context: so where a local variable lies tells whether `current` did this, or was merely
- * interrupted by it. The preemption count would tell too, but x86-64 keeps it in a per-CPU variable that many
- * kernels do not let us find. (Since 6.13 programs with 64 bytes of locals and more get a private stack: keep
- * callers of this small.) */
+/* Whether `current` did this, or was merely interrupted by what did it. The preemption count would tell, but
+ * x86-64 keeps it in a per-CPU variable that many kernels do not let us find. So:
+ * - Interrupts run on a stack of their own, and a BPF program that needs little stack runs on the one of its
+ * context: where a local variable lies tells. (Since 6.13 programs with 64 bytes of locals and more get a
+ * private stack: keep the callers of this small.)
+ * - x86-64 does not change stacks when it interrupts user mode; but then the task is not in a system call. A
+ * page fault looks the same, and seldom wakes anyone.
+ */
 static __always_inline bool in_interrupt(struct sched_scratch *scratch)
 {
-	__u64 stack = (__u64)BPF_CORE_READ((struct task_struct *)bpf_get_current_task(), stack);
+	struct task_struct *task = (struct task_struct *)bpf_get_current_task();
+	__u64 stack = (__u64)BPF_CORE_READ(task, stack);
 	__u32 local = 0;
 
 	/* by way of memory: the verifier does not let pointers into the stack be compared with numbers */
 	*(__u32 *volatile *)&scratch->local = &local;
-	return *(volatile __u64 *)&scratch->local - stack >= kernel_stack_size;
+	if (*(volatile __u64 *)&scratch->local - stack >= kernel_stack_size)
+		return true;
+#if defined(__TARGET_ARCH_x86)
+	if (!(BPF_CORE_READ(task, flags) & PF_KTHREAD)) {
+		struct pt_regs *regs = current_user_regs(task);
+		__s64 syscall = -1;
+
+		if (regs)
+			bpf_probe_read_kernel(&syscall, sizeof(syscall), &regs->orig_ax);
+		return syscall < 0;
+	}
+#endif
+	return false;
 }
 
 static __always_inline __u32 task_state(struct task_struct *task)
