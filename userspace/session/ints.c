@@ -41,21 +41,23 @@ uint64_t *fperf_payload__values(struct fperf_payload *payload, size_t count)
 
 void fperf_ints__put(struct fperf_payload *payload, const uint64_t *values, size_t count)
 {
-	unsigned int width = 1;
+	unsigned int width = 1, shift;
 	uint64_t all = 0;
 	uint8_t *planes;
 
 	for (size_t i = 0; i < count; i++)
 		all |= values[i];
-	while (width < 8 && all >> (8 * width))
+	shift = all ? (unsigned int)__builtin_ctzll(all) : 0;
+	while (width < 8 && all >> shift >> (8 * width))
 		width++;
 	fperf_buf__u8(&payload->bytes, (uint8_t)width);
+	fperf_buf__u8(&payload->bytes, (uint8_t)shift);
 	planes = fperf_buf__reserve(&payload->bytes, width * count);
 	if (!planes)
 		return;
 	for (unsigned int plane = 0; plane < width; plane++) {
 		for (size_t i = 0; i < count; i++)
-			planes[plane * count + i] = (uint8_t)(values[i] >> (8 * plane));
+			planes[plane * count + i] = (uint8_t)(values[i] >> shift >> (8 * plane));
 		payload->bytes.size += count;
 		fperf_payload__cut(payload);
 	}
@@ -63,14 +65,17 @@ void fperf_ints__put(struct fperf_payload *payload, const uint64_t *values, size
 
 bool fperf_ints__take(struct fperf_reader *reader, size_t count, struct fperf_ints *ints)
 {
-	uint8_t width = fperf_reader__u8(reader);
+	uint8_t width = fperf_reader__u8(reader), shift = fperf_reader__u8(reader);
 
 	*ints = (struct fperf_ints){0};
-	if (reader->failed || width < 1 || width > 8 || count > fperf_reader__left(reader) / width) {
+	if (reader->failed || width < 1 || width > 8 || shift > 63 ||
+	    count > fperf_reader__left(reader) / width) {
 		reader->failed = true;
 		return false;
 	}
-	*ints = (struct fperf_ints){
-		.planes = fperf_reader__bytes(reader, width * count), .count = count, .width = width};
+	*ints = (struct fperf_ints){.planes = fperf_reader__bytes(reader, width * count),
+				    .count = count,
+				    .width = width,
+				    .shift = shift};
 	return true;
 }

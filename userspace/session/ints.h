@@ -31,13 +31,15 @@ void fperf_payload__cut(struct fperf_payload *payload); /* at the current end */
 /* payload->values with room for `count`; NULL and payload->bytes.failed when out of memory. */
 uint64_t *fperf_payload__values(struct fperf_payload *payload, size_t count);
 
-/* One byte with the width in bytes (1 to 8), then `width` planes of `count` bytes. */
+/* One byte with the width in bytes (1 to 8), one with the number of low bits that are 0 in all values and not
+ * stored (0 to 63), then `width` planes of `count` bytes. */
 void fperf_ints__put(struct fperf_payload *payload, const uint64_t *values, size_t count);
 
 struct fperf_ints {
 	const uint8_t *planes;
 	size_t count;
 	uint8_t width;
+	uint8_t shift;
 };
 
 /* Takes an array of `count` integers off the reader; false when it is not there in full. */
@@ -49,7 +51,7 @@ static inline uint64_t fperf_ints__get(const struct fperf_ints *ints, size_t ind
 
 	for (unsigned int plane = 0; plane < ints->width; plane++)
 		value |= (uint64_t)ints->planes[plane * ints->count + index] << (8 * plane);
-	return value;
+	return value << ints->shift;
 }
 
 static inline uint64_t fperf_zigzag__fold(int64_t value)

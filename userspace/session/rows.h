@@ -14,7 +14,7 @@
 #define FPERF_COLUMN_FRAMES   2
 
 #define FPERF_COLUMN_SPARSE	 0x80 /* in the predictor byte */
-#define FPERF_COLUMN_HEADER_SIZE 8
+#define FPERF_COLUMN_HEADER_SIZE 10
 
 /* Appends the columns of `count` records (array of struct fperf_rec_TYPE) to the payload. 0 or -ENOMEM;
  * -EFBIG when they need more than a chunk may hold. */

@@ -1,6 +1,6 @@
 #include "session/rows.h"
 
-#include "base/map.h"
+#include "session/predict.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -8,98 +8,88 @@
 
 /* One column as its header describes it. */
 struct column {
-	uint8_t id, kind, predictor, reference;
+	uint8_t id, kind, predictor;
+	uint8_t columns[3]; /* value, key, match */
 	bool sparse;
 	struct fperf_reader bytes;
 };
 
-static const struct fperf_schema_field *field_by_column(uint32_t type, uint8_t column)
+static int recents_take(struct fperf_rows *rows, struct column *column,
+			const struct fperf_schema_field *field, struct fperf_predict *predict)
 {
-	size_t count;
-	const struct fperf_schema_field *fields = fperf_schema__fields(type, &count);
-
-	for (size_t i = 0; i < count; i++)
-		if (fields[i].column == column)
-			return &fields[i];
-	return NULL;
-}
-
-static int predict(const struct column *column, const struct fperf_schema_field *other, const char *record,
-		   struct fperf_map *last, uint64_t before, uint64_t *predicted)
-{
-	*predicted = 0;
-	switch (column->predictor) {
-	case FPERF_PREDICT_PREVIOUS:
-		*predicted = before;
-		break;
-	case FPERF_PREDICT_COLUMN:
-		*predicted = fperf_schema__load(record, other->offset, other->width);
-		break;
-	case FPERF_PREDICT_KEYED:
-		*predicted = before;
-		fperf_map__get(last, fperf_schema__load(record, other->offset, other->width), predicted);
-		break;
-	}
-	return 0;
-}
-
-static int integers_store(struct fperf_rows *rows, const struct column *column,
-			  const struct fperf_schema_field *field, const struct fperf_schema_field *other,
-			  const uint8_t *present, const struct fperf_ints *ints)
-{
-	struct fperf_map last = {0};
-	uint64_t before = 0, predicted, value;
-	size_t taken = 0;
+	const uint8_t *ranks = fperf_reader__bytes(&column->bytes, rows->count);
+	uint64_t highest = 0, value = 0;
+	struct fperf_ints ints;
+	size_t fresh = 0;
 	int ret = 0;
 
+	for (uint32_t i = 0; ranks && i < rows->count; i++)
+		fresh += !ranks[i];
+	if (!ranks || !fperf_ints__take(&column->bytes, fresh, &ints))
+		return -EBADMSG;
+	fresh = 0;
 	for (uint32_t i = 0; !ret && i < rows->count; i++) {
 		char *record = rows->records + (size_t)i * rows->schema->size;
+		uint8_t rank;
 
-		if (present && !(present[i / 8] & 1u << (i % 8)))
+		if (ranks[i]) {
+			ret = fperf_predict__ranked(predict, i, ranks[i], &value);
+			fperf_schema__store(record, field->offset, field->width, value);
 			continue;
-		value = fperf_ints__get(ints, taken++);
-		if (column->predictor != FPERF_PREDICT_NONE) {
-			predict(column, other, record, &last, before, &predicted);
-			value = predicted + fperf_zigzag__unfold(value);
 		}
-		fperf_schema__store(record, field->offset, field->width, value);
-		before = fperf_schema__load(record, field->offset, field->width);
-		if (column->predictor == FPERF_PREDICT_KEYED &&
-		    fperf_map__set(&last, fperf_schema__load(record, other->offset, other->width), before))
-			ret = -ENOMEM;
+		fperf_schema__store(record, field->offset, field->width,
+				    highest + fperf_zigzag__unfold(fperf_ints__get(&ints, fresh++)));
+		value = fperf_schema__load(record, field->offset, field->width);
+		highest = value > highest ? value : highest;
+		ret = fperf_predict__rank(predict, i, value, &rank);
 	}
-	fperf_map__free(&last);
+	return ret;
+}
+
+static int residuals_take(struct fperf_rows *rows, struct column *column,
+			  const struct fperf_schema_field *field, struct fperf_predict *predict)
+{
+	const uint8_t *bitmap = NULL;
+	size_t stored = rows->count, taken = 0;
+	struct fperf_ints ints;
+	int ret = 0;
+
+	if (column->sparse) {
+		bitmap = fperf_reader__bytes(&column->bytes, ((size_t)rows->count + 7) / 8);
+		if (!bitmap)
+			return -EBADMSG;
+		stored = 0;
+		for (uint32_t i = 0; i < rows->count; i++)
+			stored += bitmap[i / 8] >> (i % 8) & 1;
+	}
+	if (!fperf_ints__take(&column->bytes, stored, &ints))
+		return -EBADMSG;
+	for (uint32_t i = 0; !ret && i < rows->count; i++) {
+		char *record = rows->records + (size_t)i * rows->schema->size;
+		bool present = !bitmap || (bitmap[i / 8] >> (i % 8) & 1);
+		uint64_t value = present ? fperf_ints__get(&ints, taken++) : 0;
+
+		if (present && column->predictor != FPERF_PREDICT_NONE)
+			value = fperf_predict__expect(predict, i) + fperf_zigzag__unfold(value);
+		if (present)
+			fperf_schema__store(record, field->offset, field->width, value);
+		ret = fperf_predict__learn(predict, i, present);
+	}
 	return ret;
 }
 
 static int integers_take(struct fperf_rows *rows, struct column *column,
 			 const struct fperf_schema_field *field)
 {
-	const struct fperf_schema_field *other = NULL;
-	const uint8_t *present = NULL;
-	size_t stored = rows->count;
-	struct fperf_ints ints;
+	struct fperf_predict predict;
+	int ret = fperf_predict__init(&predict, field, column->predictor, column->columns, rows->records);
 
-	if (column->predictor > FPERF_PREDICT_KEYED)
-		return -ENOTSUP;
-	if (column->predictor == FPERF_PREDICT_COLUMN || column->predictor == FPERF_PREDICT_KEYED) {
-		other = field_by_column(field->type, column->reference);
-		if (!other)
-			return -ENOTSUP;
-		if (other->kind != FPERF_FIELD_INTEGER || other == field)
-			return -EBADMSG;
-	}
-	if (column->sparse) {
-		present = fperf_reader__bytes(&column->bytes, ((size_t)rows->count + 7) / 8);
-		if (!present)
-			return -EBADMSG;
-		stored = 0;
-		for (uint32_t i = 0; i < rows->count; i++)
-			stored += present[i / 8] >> (i % 8) & 1;
-	}
-	if (!fperf_ints__take(&column->bytes, stored, &ints))
-		return -EBADMSG;
-	return integers_store(rows, column, field, other, present, &ints);
+	if (!ret && column->predictor == FPERF_PREDICT_RECENT)
+		ret = column->sparse ? -ENOTSUP : recents_take(rows, column, field, &predict);
+	else if (!ret)
+		ret = residuals_take(rows, column, field, &predict);
+	fperf_predict__free(&predict);
+	return ret;
 }
 
 static int bytes_take(struct fperf_rows *rows, struct column *column, const struct fperf_schema_field *field)
@@ -164,12 +154,13 @@ static int columns_take(struct fperf_rows *rows, uint32_t type, struct fperf_rea
 
 	while (!ret && fperf_reader__left(reader)) {
 		struct column column = {.id = fperf_reader__u8(reader), .kind = fperf_reader__u8(reader)};
-		const struct fperf_schema_field *field = field_by_column(type, column.id);
+		const struct fperf_schema_field *field = fperf_schema__column(type, column.id);
 		uint8_t predictor = fperf_reader__u8(reader);
 
 		column.predictor = predictor & (uint8_t)~FPERF_COLUMN_SPARSE;
 		column.sparse = predictor & FPERF_COLUMN_SPARSE;
-		column.reference = fperf_reader__u8(reader);
+		for (size_t i = 0; i < 3; i++)
+			column.columns[i] = fperf_reader__u8(reader);
 		column.bytes = fperf_reader__sub(reader, fperf_reader__u32(reader));
 		if (reader->failed || seen[column.id])
 			return -EBADMSG;

@@ -1,21 +1,10 @@
 #include "session/rows.h"
 
-#include "base/map.h"
+#include "session/predict.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-
-static const struct fperf_schema_field *field_by_column(uint32_t type, uint8_t column)
-{
-	size_t count;
-	const struct fperf_schema_field *fields = fperf_schema__fields(type, &count);
-
-	for (size_t i = 0; i < count; i++)
-		if (fields[i].column == column)
-			return &fields[i];
-	return NULL;
-}
 
 static uint64_t truncate_to(uint64_t value, uint8_t width)
 {
@@ -41,44 +30,54 @@ static bool all_missing(const struct fperf_schema_field *field, const char *reco
 	return true;
 }
 
-/* Fills values[] with what is to be stored of the column, leaving out missing ones of a sparse column;
- * returns how many, or SIZE_MAX when out of memory. */
-static size_t residuals(const struct fperf_schema_field *field, const char *records, size_t size,
-			uint32_t count, uint64_t *values)
+/* Fills values[] with what is to be stored of the column, leaving out what a sparse column leaves out. */
+static int residuals(const struct fperf_schema_field *field, struct fperf_predict *predict, uint32_t count,
+		     uint64_t *values, size_t *stored)
 {
-	const struct fperf_schema_field *other = field_by_column(field->type, field->reference);
-	uint64_t missing = truncate_to(field->missing, field->width), before = 0;
-	struct fperf_map last = {0};
-	size_t stored = 0;
+	uint64_t missing = truncate_to(field->missing, field->width);
+	int ret = 0;
 
-	for (uint32_t i = 0; i < count; i++) {
-		const char *record = records + i * size;
-		uint64_t value = fperf_schema__load(record, field->offset, field->width), predicted = 0, key;
+	*stored = 0;
+	for (uint32_t i = 0; !ret && i < count; i++) {
+		uint64_t value = fperf_schema__load(predict->records + (size_t)i * predict->size,
+						    field->offset, field->width);
+		bool present = !field->sparse || value != missing;
 
-		if (field->sparse && value == missing)
-			continue;
-		if (field->predictor == FPERF_PREDICT_NONE) {
-			values[stored++] = value;
-			continue;
-		}
-		if (field->predictor == FPERF_PREDICT_PREVIOUS) {
-			predicted = before;
-		} else if (field->predictor == FPERF_PREDICT_COLUMN) {
-			predicted = fperf_schema__load(record, other->offset, other->width);
-		} else if (field->predictor == FPERF_PREDICT_KEYED) {
-			key = fperf_schema__load(record, other->offset, other->width);
-			predicted = before;
-			fperf_map__get(&last, key, &predicted);
-			if (fperf_map__set(&last, key, value)) {
-				fperf_map__free(&last);
-				return SIZE_MAX;
-			}
-		}
-		before = value;
-		values[stored++] = residual(value, predicted, field->width);
+		if (present && predict->predictor == FPERF_PREDICT_NONE)
+			values[(*stored)++] = value;
+		else if (present)
+			values[(*stored)++] =
+				residual(value, fperf_predict__expect(predict, i), field->width);
+		ret = fperf_predict__learn(predict, i, present);
 	}
-	fperf_map__free(&last);
-	return stored;
+	return ret;
+}
+
+/* Ranks among recent values, then the values that were not among them, relative to the highest so far. */
+static int recents_put(struct fperf_payload *payload, const struct fperf_schema_field *field,
+		       struct fperf_predict *predict, uint32_t count, uint64_t *values)
+{
+	uint8_t *ranks = fperf_buf__reserve(&payload->bytes, count);
+	uint64_t highest = 0;
+	size_t fresh = 0;
+	int ret = ranks ? 0 : -ENOMEM;
+
+	for (uint32_t i = 0; !ret && i < count; i++) {
+		uint64_t value = fperf_schema__load(predict->records + (size_t)i * predict->size,
+						    field->offset, field->width);
+
+		ret = fperf_predict__rank(predict, i, value, &ranks[i]);
+		if (ranks[i])
+			continue;
+		values[fresh++] = residual(value, highest, field->width);
+		highest = value > highest ? value : highest;
+	}
+	if (ret)
+		return ret;
+	payload->bytes.size += count;
+	fperf_payload__cut(payload);
+	fperf_ints__put(payload, values, fresh);
+	return 0;
 }
 
 static void bitmap_put(struct fperf_payload *payload, const struct fperf_schema_field *field,
@@ -101,18 +100,23 @@ static void bitmap_put(struct fperf_payload *payload, const struct fperf_schema_
 static int integers_put(struct fperf_payload *payload, const struct fperf_schema_field *field,
 			const char *records, size_t size, uint32_t count)
 {
+	const uint8_t columns[3] = {field->value, field->key, field->match};
 	uint64_t *values = fperf_payload__values(payload, count);
+	struct fperf_predict predict = {0};
 	size_t stored;
+	int ret = values ? fperf_predict__init(&predict, field, field->predictor, columns, records) : -ENOMEM;
 
-	if (!values)
-		return -ENOMEM;
-	if (field->sparse)
-		bitmap_put(payload, field, records, size, count);
-	stored = residuals(field, records, size, count, values);
-	if (stored == SIZE_MAX)
-		return -ENOMEM;
-	fperf_ints__put(payload, values, stored);
-	return 0;
+	if (!ret && field->predictor == FPERF_PREDICT_RECENT) {
+		ret = recents_put(payload, field, &predict, count, values);
+	} else if (!ret) {
+		if (field->sparse)
+			bitmap_put(payload, field, records, size, count);
+		ret = residuals(field, &predict, count, values, &stored);
+		if (!ret)
+			fperf_ints__put(payload, values, stored);
+	}
+	fperf_predict__free(&predict);
+	return ret;
 }
 
 static const void *bytes_of(const struct fperf_schema_field *field, const char *record, uint32_t *size)
@@ -163,7 +167,9 @@ static int column_put(struct fperf_payload *payload, const struct fperf_schema_f
 	fperf_buf__u8(&payload->bytes, field->column);
 	fperf_buf__u8(&payload->bytes, kinds[field->kind]);
 	fperf_buf__u8(&payload->bytes, field->predictor | (field->sparse ? FPERF_COLUMN_SPARSE : 0));
-	fperf_buf__u8(&payload->bytes, field->reference);
+	fperf_buf__u8(&payload->bytes, field->value);
+	fperf_buf__u8(&payload->bytes, field->key);
+	fperf_buf__u8(&payload->bytes, field->match);
 	fperf_buf__u32(&payload->bytes, 0);
 	start = payload->bytes.size;
 	if (kinds[field->kind] == FPERF_COLUMN_INTEGERS)

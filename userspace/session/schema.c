@@ -64,12 +64,16 @@ const struct fperf_schema_type fperf_schema_types[FPERF_RECORD_TYPES] = {
 
 #define INT(st, t, col, field)	  ROW(st, t, col, field, .predictor = FPERF_PREDICT_NONE)
 #define SIGNED(st, t, col, field) ROW(st, t, col, field, .predictor = FPERF_PREDICT_ZERO)
+#define TIME(st, t, col, field)	  ROW(st, t, col, field, .predictor = FPERF_PREDICT_PREVIOUS, .moment = 1)
 #define DELTA(st, t, col, field)  ROW(st, t, col, field, .predictor = FPERF_PREDICT_PREVIOUS)
-#define SPARSE(st, t, col, field) ROW(st, t, col, field, .predictor = FPERF_PREDICT_NONE, .sparse = 1)
 #define AFTER(st, t, col, field, base)                                                                       \
-	ROW(st, t, col, field, .predictor = FPERF_PREDICT_COLUMN, .reference = base)
-#define KEYED(st, t, col, field, by) ROW(st, t, col, field, .predictor = FPERF_PREDICT_KEYED, .reference = by)
-
+	ROW(st, t, col, field, .predictor = FPERF_PREDICT_COLUMN, .value = base)
+#define KEYED_TIME(st, t, col, field, of, by)                                                                \
+	ROW(st, t, col, field, .predictor = FPERF_PREDICT_KEYED, .value = of, .key = by, .moment = 1)
+#define KEYED_SPARSE(st, t, col, field, of, by)                                                              \
+	ROW(st, t, col, field, .predictor = FPERF_PREDICT_KEYED, .value = of, .key = by, .sparse = 1)
+#define RECENT(st, t, col, field, by, and)                                                                   \
+	ROW(st, t, col, field, .predictor = FPERF_PREDICT_RECENT, .key = by, .match = and)
 /* Sorted by type, then by column; a column that others refer to comes before them. */
 static const struct fperf_schema_field fields[] = {
 	INT(end, END, 1, type),
@@ -112,7 +116,7 @@ static const struct fperf_schema_field fields[] = {
 	AFTER(mapping, MAPPING, 4, end, 3),
 	INT(mapping, MAPPING, 5, file_offset),
 	DELTA(mapping, MAPPING, 6, from_ns),
-	ROW(mapping, MAPPING, 7, to_ns, .predictor = FPERF_PREDICT_COLUMN, .reference = 6, .sparse = 1),
+	ROW(mapping, MAPPING, 7, to_ns, .predictor = FPERF_PREDICT_COLUMN, .value = 6, .sparse = 1),
 
 	DELTA(kernel_symbol, KERNEL_SYMBOL, 1, address),
 	INT(kernel_symbol, KERNEL_SYMBOL, 2, size),
@@ -143,43 +147,49 @@ static const struct fperf_schema_field fields[] = {
 	INT(source, SOURCE, 2, state),
 	INT(source, SOURCE, 3, reason),
 
-	DELTA(task_event, TASK_EVENT, 1, time_ns),
+	TIME(task_event, TASK_EVENT, 1, time_ns),
 	INT(task_event, TASK_EVENT, 2, thread),
 	INT(task_event, TASK_EVENT, 3, event),
 	INT(task_event, TASK_EVENT, 4, name),
 	SIGNED(task_event, TASK_EVENT, 5, exit_code),
 
 	INT(sample, SAMPLE, 1, cpu),
-	KEYED(sample, SAMPLE, 2, time_ns, 1),
+	KEYED_TIME(sample, SAMPLE, 2, time_ns, 2, 1),
 	INT(sample, SAMPLE, 3, thread),
-	INT(sample, SAMPLE, 4, stack),
+	RECENT(sample, SAMPLE, 4, stack, 3, 3),
 	INT(sample, SAMPLE, 5, kernel),
 	INT(sample, SAMPLE, 6, period),
 
+	/* Records come in the order of switch-in. Where a thread was switched out, another was switched in:
+	 * in the record whose `prev` it is, at the same time and on the same CPU. */
 	INT(offcpu, OFFCPU, 1, thread),
-	KEYED(offcpu, OFFCPU, 2, in_ns, 1),
-	AFTER(offcpu, OFFCPU, 3, out_ns, 2),
-	ROW(offcpu, OFFCPU, 4, wake_ns, .predictor = FPERF_PREDICT_COLUMN, .reference = 2, .sparse = 1),
-	INT(offcpu, OFFCPU, 5, flags),
-	INT(offcpu, OFFCPU, 6, state),
-	ROW(offcpu, OFFCPU, 7, syscall, .predictor = FPERF_PREDICT_ZERO, .missing = UINT32_MAX),
-	SPARSE(offcpu, OFFCPU, 8, args[0]),
-	SPARSE(offcpu, OFFCPU, 9, args[1]),
-	SPARSE(offcpu, OFFCPU, 10, args[2]),
-	INT(offcpu, OFFCPU, 11, cpu_out),
-	INT(offcpu, OFFCPU, 12, cpu_in),
-	INT(offcpu, OFFCPU, 13, next),
-	INT(offcpu, OFFCPU, 14, prev),
-	INT(offcpu, OFFCPU, 15, waker),
-	INT(offcpu, OFFCPU, 16, stack),
+	INT(offcpu, OFFCPU, 2, cpu_in),
+	TIME(offcpu, OFFCPU, 3, in_ns),
+	KEYED_SPARSE(offcpu, OFFCPU, 4, prev, 1, 2),
+	ROW(offcpu, OFFCPU, 5, out_ns, .predictor = FPERF_PREDICT_MENTION, .value = 3, .key = 1, .match = 4,
+	    .moment = 1),
+	ROW(offcpu, OFFCPU, 6, cpu_out, .predictor = FPERF_PREDICT_MENTION, .value = 2, .key = 1, .match = 4),
+	ROW(offcpu, OFFCPU, 7, next, .predictor = FPERF_PREDICT_HANDOVER, .value = 1, .key = 1, .match = 4,
+	    .sparse = 1),
+	ROW(offcpu, OFFCPU, 8, wake_ns, .predictor = FPERF_PREDICT_COLUMN, .value = 3, .sparse = 1,
+	    .moment = 1),
+	INT(offcpu, OFFCPU, 9, state),
+	RECENT(offcpu, OFFCPU, 10, flags, 1, 9),
+	RECENT(offcpu, OFFCPU, 11, waker, 1, 9),
+	ROW(offcpu, OFFCPU, 12, syscall, .predictor = FPERF_PREDICT_RECENT, .key = 1, .match = 9,
+	    .missing = UINT32_MAX),
+	RECENT(offcpu, OFFCPU, 13, args[0], 1, 12),
+	RECENT(offcpu, OFFCPU, 14, args[1], 1, 12),
+	RECENT(offcpu, OFFCPU, 15, args[2], 1, 12),
+	RECENT(offcpu, OFFCPU, 16, stack, 1, 12),
 
 	INT(mark, MARK, 1, marker),
-	KEYED(mark, MARK, 2, time_ns, 1),
+	KEYED_TIME(mark, MARK, 2, time_ns, 2, 1),
 	INT(mark, MARK, 3, thread),
 	INT(mark, MARK, 4, cpu),
-	SPARSE(mark, MARK, 5, args[0]),
-	SPARSE(mark, MARK, 6, args[1]),
-	SPARSE(mark, MARK, 7, args[2]),
+	RECENT(mark, MARK, 5, args[0], 1, 3),
+	RECENT(mark, MARK, 6, args[1], 1, 3),
+	RECENT(mark, MARK, 7, args[2], 1, 3),
 
 	INT(freq, FREQ, 1, cpu),
 	DELTA(freq, FREQ, 2, time_ns),
@@ -224,6 +234,17 @@ const struct fperf_schema_field *fperf_schema__fields(uint32_t type, size_t *cou
 	while (first + *count < all && fields[first + *count].type == type)
 		(*count)++;
 	return *count ? &fields[first] : NULL;
+}
+
+const struct fperf_schema_field *fperf_schema__column(uint32_t type, uint8_t column)
+{
+	size_t count;
+	const struct fperf_schema_field *rows = fperf_schema__fields(type, &count);
+
+	for (size_t i = 0; i < count; i++)
+		if (rows[i].column == column)
+			return &rows[i];
+	return NULL;
 }
 
 uint64_t fperf_schema__load(const void *record, uint16_t offset, uint8_t width)

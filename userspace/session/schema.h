@@ -47,14 +47,18 @@ extern const struct fperf_schema_type fperf_schema_types[FPERF_RECORD_TYPES];
 /* NULL when this version does not know the type. */
 const struct fperf_schema_type *fperf_schema__type(uint32_t type);
 
-/* What is subtracted from a value before it is stored. Numbers are stored in files: append only. */
+/* What a value is expected to be; the difference is stored. `value`, `key` and `match` are the three columns
+ * that a column may refer to. Numbers are stored in files: append only. */
 enum fperf_predictor {
 	FPERF_PREDICT_NONE = 0,	    /* nothing: stored as it is, unsigned */
 	FPERF_PREDICT_ZERO = 1,	    /* nothing: stored zigzag, for signed fields */
 	FPERF_PREDICT_PREVIOUS = 2, /* the value of the record before in the same chunk */
-	FPERF_PREDICT_COLUMN = 3,   /* the value of another, earlier column of the same record */
-	FPERF_PREDICT_KEYED =
-		4, /* the value of the last record before with the same value in another column */
+	FPERF_PREDICT_COLUMN = 3,   /* `value` of the same record */
+	FPERF_PREDICT_KEYED = 4,    /* `value` of the last record before with the same `key` */
+	FPERF_PREDICT_MENTION = 5,  /* ... whose `key` or whose `match` is this record's `key` */
+	FPERF_PREDICT_HANDOVER = 6, /* the same, but 0 if it is not its `match` */
+	FPERF_PREDICT_RECENT =
+		7, /* not a difference: the place among recent values with this `key` and `match` */
 };
 
 enum fperf_field_kind {
@@ -72,13 +76,19 @@ struct fperf_schema_field {
 	uint8_t width;	   /* bytes of an integer; capacity of an inline byte array */
 	uint16_t offset;   /* in the struct */
 	uint8_t predictor; /* enum fperf_predictor */
-	uint8_t reference; /* column id that the predictor needs */
-	uint8_t sparse;	   /* 1: only values that differ from the default are stored, behind a bitmap */
-	uint64_t missing;  /* value when the column is not there; it need not be stored if all have it */
+	uint8_t value;	   /* column ids that the predictor needs */
+	uint8_t key;
+	uint8_t match;
+	uint8_t moment;	  /* 1: a time on which the time grain of the writer acts */
+	uint8_t sparse;	  /* 1: only values that differ from the default are stored, behind a bitmap */
+	uint64_t missing; /* value when the column is not there; it need not be stored if all have it */
 };
 
 /* Rows of one type, in column order. */
 const struct fperf_schema_field *fperf_schema__fields(uint32_t type, size_t *count);
+
+/* NULL when this version does not know the column. */
+const struct fperf_schema_field *fperf_schema__column(uint32_t type, uint8_t column);
 
 uint64_t fperf_schema__load(const void *record, uint16_t offset, uint8_t width); /* zero-extended */
 void fperf_schema__store(void *record, uint16_t offset, uint8_t width, uint64_t value);

@@ -18,7 +18,10 @@
 
 #define DEFAULT_CHUNK_BYTES ((uint32_t)256 << 10)
 #define LARGEST_CHUNK_BYTES ((uint32_t)4 << 20)
-#define STRING_MAX_BYTES    ((uint32_t)1 << 20)
+/* Records take about this much more memory while they wait than bytes in columns. */
+#define MEMORY_PER_RAW 4
+
+#define STRING_MAX_BYTES ((uint32_t)1 << 20)
 
 /* Once the disk is full, this much of each type that says how the recording went is kept for the end. All of
  * it fits into the space that the file has in reserve. */
@@ -42,7 +45,8 @@ struct fperf_writer {
 	uint32_t string_base; /* ids of strings are from here on */
 	uint32_t tag;
 	uint32_t sequence;
-	uint32_t chunk_bytes;
+	uint32_t chunk_bytes;	   /* of memory */
+	uint64_t time_mask;	   /* clears what is below the time grain */
 	bool failed;		   /* a write failed: only what says how it went is still taken */
 	struct fperf_error untold; /* a failure that no caller has been told of yet */
 	struct fperf_writer_stats stats;
@@ -207,6 +211,18 @@ static int tail_keep(struct pending *pending, uint8_t tail, void *record)
 	return pending->tail.failed ? -ENOMEM : 0;
 }
 
+static void times_round(const struct fperf_writer *writer, uint32_t type, void *record)
+{
+	size_t count;
+	const struct fperf_schema_field *fields = fperf_schema__fields(type, &count);
+
+	for (size_t i = 0; i < count; i++)
+		if (fields[i].moment)
+			fperf_schema__store(record, fields[i].offset, 8,
+					    fperf_schema__load(record, fields[i].offset, 8) &
+						    writer->time_mask);
+}
+
 static int pending_add(struct fperf_writer *writer, uint32_t type, const void *record,
 		       struct fperf_error *err)
 {
@@ -216,6 +232,8 @@ static int pending_add(struct fperf_writer *writer, uint32_t type, const void *r
 
 	if (slot) {
 		memcpy(slot, record, schema->size);
+		if (writer->time_mask != UINT64_MAX)
+			times_round(writer, type, slot);
 		if (!tail_keep(pending, schema->tail, slot))
 			return 0;
 		pending->count--;
@@ -447,14 +465,22 @@ static int header_write(struct fperf_writer *writer, struct fperf_error *err)
 int fperf_writer__open(const struct fperf_writer_options *options, struct fperf_writer **result,
 		       struct fperf_error *err)
 {
-	struct fperf_writer *writer = calloc(1, sizeof(*writer));
+	struct fperf_writer *writer;
+	uint32_t grain;
 	int ret;
 
+	if (options->time_grain_ns & (options->time_grain_ns - 1))
+		return fperf_error__set(err, -EINVAL, "a time grain of %" PRIu32 " ns is no power of two",
+					options->time_grain_ns);
+	writer = calloc(1, sizeof(*writer));
 	if (!writer)
 		return fperf_error__no_memory(err, "the session writer");
 	writer->chunk_bytes = options->chunk_bytes ? options->chunk_bytes : DEFAULT_CHUNK_BYTES;
 	if (writer->chunk_bytes > LARGEST_CHUNK_BYTES)
 		writer->chunk_bytes = LARGEST_CHUNK_BYTES;
+	writer->chunk_bytes *= MEMORY_PER_RAW;
+	grain = options->time_grain_ns ? options->time_grain_ns : 1;
+	writer->time_mask = ~((uint64_t)grain - 1);
 	fperf_payload__init(&writer->payload);
 	fperf_buf__init(&writer->chunk, 2 * FPERF_CHUNK_MAX_BYTES);
 	for (size_t type = 0; type < FPERF_RECORD_TYPES; type++)
