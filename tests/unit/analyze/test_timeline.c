@@ -146,24 +146,36 @@ Test(analyze_timeline, open_intervals_at_both_edges)
 	cr_expect_eq(stats_of(world.analysis, sleeper)->switches, 1);
 }
 
-Test(analyze_timeline, thread_that_starts_and_ends_inside)
+/* A thread without one scheduler record: samples prove that it ran, else nothing is claimed. */
+static const struct fperf_ledger *ledger_of_young(bool sampled)
 {
-	struct fperf_rec_task_event ended = {.event = FPERF_TASK_EXIT, .time_ns = at(80)};
+	struct fperf_rec_task_event ended = {.event = FPERF_TASK_EXIT, .time_ns = at(80), .thread = 77};
 	struct fperf_rec_thread young = {.id = 77, .process = 1, .tid = 177, .start_ns = at(50)};
 	uint32_t main_thread;
-	const struct fperf_ledger *ledger;
 
 	world_new(&world, 200);
 	main_thread = thread(&world, 1, GAME_PID, "game");
 	world_add(&world, FPERF_RECORD_THREAD, &young);
-	ended.thread = 77;
 	world_add(&world, FPERF_RECORD_TASK_EVENT, &ended);
-	ran(&world, 77, 50, 80, stack(&world, "job"), false);
+	if (sampled)
+		ran(&world, 77, 50, 80, stack(&world, "job"), false);
 	ran(&world, main_thread, 0, 200, stack(&world, "work main"), false);
-	ledger = ledger_of(one_frame(main_thread), 77);
+	return ledger_of(one_frame(main_thread), 77);
+}
+
+Test(analyze_timeline, thread_without_scheduler_records_but_with_samples)
+{
+	const struct fperf_ledger *ledger = ledger_of_young(true);
+
 	cr_assert_not_null(ledger);
-	cr_expect_eq(ledger->residual_ns, 30000000, "no scheduler record of it at all: nothing is claimed");
-	cr_expect_eq(ledger->state_ns[FPERF_STATE_USER], 0);
+	expect_ms(ledger->state_ns[FPERF_STATE_USER], 30, "its life");
+	cr_expect_eq(ledger->residual_ns, 0);
+}
+
+Test(analyze_timeline, thread_without_any_record_claims_nothing)
+{
+	cr_expect_null(ledger_of_young(false));
+	cr_expect_eq(stats_of(world.analysis, 77)->cpu_ns, 0);
 }
 
 Test(analyze_timeline, short_thread_with_its_last_switch)
@@ -346,18 +358,15 @@ Test(analyze_timeline, lost_records_are_residual_not_running)
 Test(analyze_timeline, without_scheduler_records_only_samples_count)
 {
 	struct fperf_rec_source sched = {.source = FPERF_SOURCE_SCHED, .state = FPERF_SOURCE_STATE_FAILED};
-	struct fperf_session *session = fperf_session__new();
 	uint32_t main_thread;
 	const struct fperf_ledger *ledger;
 
-	fperf_session__free(session);
 	world_new(&world, 200);
 	world_add(&world, FPERF_RECORD_SOURCE, &sched);
 	main_thread = thread(&world, 1, GAME_PID, "game");
 	ran(&world, main_thread, 10, 50, stack(&world, "work main"), false);
 	mark(&world, 10, main_thread);
 	mark(&world, 110, main_thread);
-	ledger = NULL;
 	analyze(&world, &(struct fperf_analysis_options){.frame = 0});
 	ledger = ledger_of(world.analysis, main_thread);
 	cr_assert_not_null(ledger);
