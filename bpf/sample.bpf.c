@@ -67,8 +67,6 @@ int fperf_sample(struct bpf_perf_event_data *ctx)
 	record->header.tid = (__u32)id;
 	record->period = ctx->sample_period;
 	record->flags = 0;
-	record->stack.gap = 0;
-	record->stack.failed_at = 0;
 	if (in_kernel(ctx)) {
 		long got = bpf_get_stack(ctx, scratch->addresses, FPERF_KERNEL_DEPTH * sizeof(__u64), 0);
 
@@ -78,7 +76,7 @@ int fperf_sample(struct bpf_perf_event_data *ctx)
 	}
 	if (kernel_count > FPERF_KERNEL_DEPTH)
 		kernel_count = FPERF_KERNEL_DEPTH;
-	user_count = stack_user_fp(ctx, &scratch->addresses[kernel_count], FPERF_USER_DEPTH, &record->stack);
+	user_count = stack_user(stack_current(), &scratch->addresses[kernel_count], &record->stack);
 	record->stack.kernel_count = kernel_count;
 	record->stack.user_count = user_count;
 	size = sizeof(*record) + (kernel_count + user_count) * sizeof(__u64);

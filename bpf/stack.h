@@ -6,21 +6,21 @@
 #ifndef FPERF_BPF_STACK_H
 #define FPERF_BPF_STACK_H
 
-#include "regs.h"
+#include "unwind.h"
 
-/* User stack of the current task by frame pointers, leaf first, from its user registers. `ctx` is the
- * program's own context. Returns the number of addresses and sets the outcome. */
-static __always_inline __u32 stack_user_fp(void *ctx, __u64 *out, __u32 max, struct fperf_wire_stack *stack)
+/* The current task, as a pointer that may be read through where the kernel has one. */
+static __always_inline struct task_struct *stack_current(void)
 {
-	long size = bpf_get_stack(ctx, out, max * sizeof(*out), BPF_F_USER_STACK);
+	if (bpf_core_enum_value_exists(enum bpf_func_id, BPF_FUNC_task_pt_regs))
+		return bpf_get_current_task_btf();
+	return (struct task_struct *)bpf_get_current_task();
+}
 
-	if (size <= 0) {
-		stack->outcome = FPERF_STACK_BAD_REGISTERS;
-		return 0;
-	}
-	stack->outcome = FPERF_STACK_UNKNOWN_END;
-	out[0] |= FPERF_WIRE_PC_BIT;
-	return (__u32)size / sizeof(*out);
+/* User stack of `task`, which is current or leaves the CPU just now, leaf first, into `out`, which has room
+ * for FPERF_USER_DEPTH addresses. Returns their number; fills in what `stack` says about the user part. */
+static __always_inline __u32 stack_user(struct task_struct *task, __u64 *out, struct fperf_wire_stack *stack)
+{
+	return unwind_user(task, out, stack);
 }
 
 #endif

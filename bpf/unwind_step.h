@@ -33,11 +33,11 @@
 
 #define UNWIND_FAR	   (16ull << 20) /* a frame pointer further up than this is none */
 #define UNWIND_SIGNALS_MAX 16
-#define UNWIND_SEARCH_MAX  20 /* steps: rows of a block of 64 KiB, with room */
-#define UNWIND_MAPPING_MAX 17 /* steps: FPERF_UNWIND_MAPPINGS */
-#define UNWIND_HEAD                                                                                          \
-	(FPERF_USER_DEPTH / 2) /* a deep stack keeps so many at the leaf, the rest at the root               \
-				*/
+#define UNWIND_SEARCH_MAX  20				    /* steps: rows of a block of 64 KiB, with room */
+#define UNWIND_MAPPING_MAX 17				    /* steps: FPERF_UNWIND_MAPPINGS */
+#define UNWIND_LIMIT	   1024				    /* stack frames walked, kept or not */
+#define UNWIND_HEAD	   (FPERF_USER_DEPTH / 2)	    /* a deep stack keeps so many at the leaf ... */
+#define UNWIND_TAIL	   (FPERF_USER_DEPTH - UNWIND_HEAD) /* ... and so many at the root; a power of two */
 
 struct unwind_state {
 	fperf_u64 pc, sp, fp, lr;
@@ -52,9 +52,8 @@ struct unwind_state {
 	fperf_u32 outcome;
 	fperf_u32 hits, misses; /* of the cache */
 	fperf_u64 failed_at;
-	fperf_u64 words[8];		    /* what was read from the stack */
-	fperf_u64 frames[FPERF_USER_DEPTH]; /* from UNWIND_HEAD on a ring, see unwind_record() */
-	fperf_u64 slots[FPERF_USER_DEPTH];  /* where each was read */
+	fperf_u64 words[8];				 /* what was read from the stack */
+	fperf_u64 frames[UNWIND_HEAD + 2 * UNWIND_TAIL]; /* see unwind_record() */
 };
 
 static __always_inline fperf_u64 unwind_mix(fperf_u64 at, fperf_u32 generation)
@@ -139,12 +138,14 @@ static __always_inline void unwind_lookup_rule(struct unwind_state *state)
 	offset = state->at - mapping->delta;
 	module = unwind_module(mapping->module);
 	state->rule = FPERF_RULE_MISSING;
-	if (!module || module->state == FPERF_UNWIND_MODULE_MISSING)
+	if (!module)
+		return;
+	module->used_ns = unwind_now(); /* also says that a missing table is wanted */
+	if (module->state == FPERF_UNWIND_MODULE_MISSING)
 		return;
 	state->rule = FPERF_RULE_NO_ROWS;
 	if (module->state != FPERF_UNWIND_MODULE_LOADED)
 		return;
-	module->used_ns = unwind_now();
 	state->rule = FPERF_RULE_NONE;
 	if (offset >= module->first && offset < module->end)
 		state->rule = unwind_search(module, (fperf_u32)offset);
@@ -182,16 +183,19 @@ static __always_inline int unwind_end(struct unwind_state *state, fperf_u32 outc
 	return 0;
 }
 
+/* Behind the first UNWIND_HEAD the array holds a ring, twice in a row: so the last UNWIND_TAIL stack frames
+ * always lie together, beginning at UNWIND_HEAD + total % UNWIND_TAIL. */
 static __always_inline void unwind_record(struct unwind_state *state)
 {
-	fperf_u32 at = state->total;
+	fperf_u64 pc = state->pc | (state->flags & UNWIND_PC ? FPERF_WIRE_PC_BIT : 0);
+	fperf_u32 total = state->total++, in_ring = total & (UNWIND_TAIL - 1);
 
-	if (at >= FPERF_USER_DEPTH)
-		at = UNWIND_HEAD + (at & (FPERF_USER_DEPTH - UNWIND_HEAD - 1));
-	at &= FPERF_USER_DEPTH - 1;
-	state->frames[at] = state->pc | (state->flags & UNWIND_PC ? FPERF_WIRE_PC_BIT : 0);
-	state->slots[at] = state->slot;
-	state->total++;
+	if (total < UNWIND_HEAD) {
+		state->frames[in_ring] = pc;
+		return;
+	}
+	state->frames[UNWIND_HEAD + in_ring] = pc;
+	state->frames[UNWIND_HEAD + UNWIND_TAIL + in_ring] = pc;
 }
 
 /* The caller has been found. */

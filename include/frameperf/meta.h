@@ -41,4 +41,18 @@
 #define FPERF_META_HASH_COLLISIONS     "aggregate.hash_collisions"
 #define FPERF_META_STACKS_LOST	       "aggregate.stacks_lost"
 
+/* Written by capture's unwind source when it stops. */
+#define FPERF_META_UNWIND_STACKS "unwind.stacks" /* user stacks walked in BPF */
+#define FPERF_META_UNWIND_FRAMES "unwind.frames" /* stack frames of them */
+#define FPERF_META_UNWIND_CACHE_MISSES                                                                       \
+	"unwind.cache_misses"				     /* stack frames whose rule had to be searched   \
+							      */
+#define FPERF_META_UNWIND_ROWS	       "unwind.rows"	     /* loaded at the end */
+#define FPERF_META_UNWIND_TABLE_BYTES  "unwind.table_bytes"  /* memory of the loaded tables */
+#define FPERF_META_UNWIND_BUILT	       "unwind.built"	     /* tables compiled from .eh_frame */
+#define FPERF_META_UNWIND_FROM_CACHE   "unwind.from_cache"   /* tables read from the cache on disk */
+#define FPERF_META_UNWIND_WITHOUT_ROWS "unwind.without_rows" /* modules without unwind information */
+#define FPERF_META_UNWIND_EVICTED      "unwind.evicted" /* tables dropped because of the bound of memory */
+#define FPERF_META_UNWIND_NO_ROOM      "unwind.no_room" /* processes with too many mappings */
+
 #endif

@@ -82,7 +82,7 @@ struct fperf_unwind_row {
 #define FPERF_UNWIND_SHARD_CELLS (1u << FPERF_UNWIND_SHARD_BITS)
 #define FPERF_UNWIND_SHARDS	 512 /* 256 MiB of cells at most; the recorder's own bound is lower */
 #define FPERF_UNWIND_MODULES	 8192
-#define FPERF_UNWIND_MAPPINGS	 131072 /* of all processes together */
+#define FPERF_UNWIND_MAPPINGS	 65536 /* of all processes together */
 #define FPERF_UNWIND_PROCESSES	 16384
 #define FPERF_UNWIND_CACHE_SLOTS 32768 /* a power of two */
 
@@ -130,6 +130,11 @@ struct fperf_unwind_cache_slot {
 	fperf_u64 key;
 	fperf_u32 rule;
 	fperf_u32 check;
+};
+
+struct fperf_unwind_stats { /* per CPU */
+	fperf_u64 stacks, frames;
+	fperf_u64 misses; /* of the cache */
 };
 
 _Static_assert(sizeof(struct fperf_unwind_row) == 8, "unwind row");

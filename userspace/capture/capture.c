@@ -20,8 +20,9 @@
 
 /* In order of attaching: sched before process, which asks whether sched is there. */
 static const struct fperf_capture_source_ops *const sources[] = {
-	&fperf_source_sched, &fperf_source_process, &fperf_source_sample, &fperf_source_frame,
-	&fperf_source_mark,  &fperf_source_freq,    &fperf_source_jit,	  &fperf_source_kallsyms,
+	&fperf_source_sched,  &fperf_source_process, &fperf_source_sample,
+	&fperf_source_unwind, &fperf_source_frame,   &fperf_source_mark,
+	&fperf_source_freq,   &fperf_source_jit,     &fperf_source_kallsyms,
 };
 
 #define SOURCE_COUNT (sizeof(sources) / sizeof(sources[0]))
@@ -40,6 +41,13 @@ void fperf_capture__on_process(struct fperf_capture *capture, uint32_t pid)
 	for (size_t i = 0; i < SOURCE_COUNT; i++)
 		if (capture->source_state[i] && sources[i]->on_process)
 			sources[i]->on_process(capture->source_state[i], pid);
+}
+
+void fperf_capture__on_fork(struct fperf_capture *capture, uint32_t parent, uint32_t child)
+{
+	for (size_t i = 0; i < SOURCE_COUNT; i++)
+		if (capture->source_state[i] && sources[i]->on_fork)
+			sources[i]->on_fork(capture->source_state[i], parent, child);
 }
 
 void fperf_capture__on_exit(struct fperf_capture *capture, uint32_t pid)

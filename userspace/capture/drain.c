@@ -68,6 +68,7 @@ static void on_fork(struct fperf_capture *capture, const struct fperf_wire_fork 
 	if (fork->header.pid == fork->parent_pid)
 		return;
 	fperf_map__set(&capture->live, fork->header.pid, 1);
+	fperf_capture__on_fork(capture, fork->parent_pid, fork->header.pid);
 	fperf_capture__on_process(capture, fork->header.pid);
 }
 

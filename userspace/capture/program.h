@@ -11,7 +11,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define FPERF_SHARED_MAPS 16
+#define FPERF_SHARED_MAPS 32
 
 /* Maps by name: the first object that has one creates it, later objects reuse it. */
 struct fperf_shared_maps {

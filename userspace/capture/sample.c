@@ -180,6 +180,8 @@ static int sample_start(struct fperf_capture_context *context, void **data, char
 		rc = fperf_error__set_errno(err, -errno, "cannot open BPF object 'sample'");
 		goto fail;
 	}
+	state->skeleton->rodata->unwind_mode = fperf_unwind__bpf_mode(context->options->unwind);
+	state->skeleton->rodata->unwind_address_mask = fperf_unwind__address_mask();
 	rc = fperf_program__load(context->shared, state->skeleton->obj, "sample", err);
 	if (rc)
 		goto fail;

@@ -63,6 +63,8 @@ static int sched_start(struct fperf_capture_context *context, void **data, char 
 		goto fail;
 	}
 	state->skeleton->rodata->has_prev_state = switch_has_prev_state();
+	state->skeleton->rodata->unwind_mode = fperf_unwind__bpf_mode(context->options->unwind);
+	state->skeleton->rodata->unwind_address_mask = fperf_unwind__address_mask();
 	rc = fperf_program__load(context->shared, state->skeleton->obj, "sched", err);
 	if (rc)
 		goto fail;

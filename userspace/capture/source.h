@@ -47,6 +47,8 @@ struct fperf_capture_source_ops {
 			       uint32_t pid); /* a target process that exists when recording starts */
 	void (*on_process)(void *state,
 			   uint32_t pid); /* any target process, also each new image after an exec */
+	void (*on_fork)(void *state, uint32_t parent,
+			uint32_t child); /* a new process, which begins with its parent's mappings */
 	void (*on_exit)(void *state, uint32_t pid); /* last thread of it ended */
 	void (*on_mapping)(void *state, const struct fperf_capture_mapping *mapping);
 	void (*poll)(void *state, uint64_t now_ns); /* once per drain round, before the rings are read */

@@ -7,11 +7,17 @@
 extern const struct fperf_capture_source_ops fperf_source_process;
 extern const struct fperf_capture_source_ops fperf_source_sched;
 extern const struct fperf_capture_source_ops fperf_source_sample;
+extern const struct fperf_capture_source_ops fperf_source_unwind; /* after those that capture stacks */
 extern const struct fperf_capture_source_ops fperf_source_freq;
 extern const struct fperf_capture_source_ops fperf_source_frame;    /* --frame */
 extern const struct fperf_capture_source_ops fperf_source_mark;	    /* --mark and --scope */
 extern const struct fperf_capture_source_ops fperf_source_kallsyms; /* names of the kernel's functions */
 extern const struct fperf_capture_source_ops fperf_source_jit;	    /* names from perf maps */
+
+/* What the programs that capture stacks are told before they are loaded (bpf/unwind.h): the way of unwinding,
+ * and the bits of a user address (arm64 signs return addresses in the bits above). */
+uint32_t fperf_unwind__bpf_mode(enum fperf_unwind_mode mode);
+uint64_t fperf_unwind__address_mask(void);
 
 /* Switch-outs that have not been followed by a switch-in: calls back with an interval (struct
  * fperf_wire_offcpu without stack) that ends at `end_ns` for each thread of the targets that is off the CPU.

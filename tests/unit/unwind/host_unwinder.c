@@ -157,7 +157,12 @@ static void state_start(struct unwind_state *state, const struct host_registers 
 
 static void state_finish(const struct unwind_state *state, struct host_stack *stack)
 {
-	memcpy(stack->frames, state->frames, sizeof(stack->frames));
+	uint32_t tail = state->total > FPERF_USER_DEPTH ? state->total % UNWIND_TAIL : 0;
+
+	memcpy(stack->frames, state->frames, UNWIND_HEAD * sizeof(*stack->frames));
+	memcpy(stack->frames + UNWIND_HEAD, state->frames + UNWIND_HEAD + tail,
+	       UNWIND_TAIL * sizeof(*stack->frames));
+	stack->gap = state->total > FPERF_USER_DEPTH ? UNWIND_HEAD : 0;
 	stack->total = state->total;
 	stack->count = state->total < FPERF_USER_DEPTH ? state->total : FPERF_USER_DEPTH;
 	stack->outcome = state->outcome;

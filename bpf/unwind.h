@@ -1,0 +1,257 @@
+/* Unwinding of user stacks in BPF: the maps that the recorder fills (userspace/capture/unwind_*.c) and the
+ * walk over them. The step itself is in unwind_step.h.
+ *
+ * A step is a global function: the verifier looks at it once, however often it is called, so the walk can be
+ * long without tail calls or bpf_loop(), on 5.10 as well.
+ */
+#ifndef FPERF_BPF_UNWIND_H
+#define FPERF_BPF_UNWIND_H
+
+#include "maps.h"
+#include "regs.h"
+
+#include "frameperf/unwind_row.h"
+
+/* Set by the loader. */
+const volatile __u32 unwind_mode = 0;		  /* UNWIND_MODE_* */
+const volatile __u64 unwind_address_mask = ~0ull; /* arm64: without the bits of pointer authentication */
+
+struct unwind_shard {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, FPERF_UNWIND_SHARD_CELLS);
+	__uint(map_flags, BPF_F_MMAPABLE);
+	__type(key, __u32);
+	__type(value, __u64);
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY_OF_MAPS);
+	__uint(max_entries, FPERF_UNWIND_SHARDS);
+	__type(key, __u32);
+	__array(values, struct unwind_shard);
+} fperf_unwind_shards SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, FPERF_UNWIND_MODULES);
+	__uint(map_flags, BPF_F_MMAPABLE);
+	__type(key, __u32);
+	__type(value, struct fperf_unwind_module);
+} fperf_unwind_modules SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, FPERF_UNWIND_MAPPINGS);
+	__uint(map_flags, BPF_F_MMAPABLE);
+	__type(key, __u32);
+	__type(value, struct fperf_unwind_mapping);
+} fperf_unwind_mappings SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, FPERF_UNWIND_PROCESSES);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__type(key, __u32);
+	__type(value, struct fperf_unwind_process);
+} fperf_unwind_processes SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, FPERF_UNWIND_CACHE_SLOTS);
+	__type(key, __u32);
+	__type(value, struct fperf_unwind_cache_slot);
+} fperf_unwind_cache SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, struct fperf_unwind_stats);
+} fperf_unwind_stats SEC(".maps");
+
+struct unwind_state;
+
+static __always_inline int unwind_read(void *to, __u32 size, __u64 address)
+{
+	return (int)bpf_probe_read_user(to, size, (const void *)address);
+}
+
+static __always_inline int unwind_cell(__u32 index, __u64 *value)
+{
+	__u32 number = index >> FPERF_UNWIND_SHARD_BITS, in_shard = index & (FPERF_UNWIND_SHARD_CELLS - 1);
+	void *shard = bpf_map_lookup_elem(&fperf_unwind_shards, &number);
+	__u64 *cell = shard ? bpf_map_lookup_elem(shard, &in_shard) : 0;
+
+	if (!cell)
+		return -1;
+	*value = *cell;
+	return 0;
+}
+
+static __always_inline const struct fperf_unwind_mapping *unwind_mapping(__u32 index)
+{
+	return bpf_map_lookup_elem(&fperf_unwind_mappings, &index);
+}
+
+static __always_inline struct fperf_unwind_module *unwind_module(__u32 slot)
+{
+	return bpf_map_lookup_elem(&fperf_unwind_modules, &slot);
+}
+
+static __always_inline struct fperf_unwind_cache_slot *unwind_cache(__u32 index)
+{
+	return bpf_map_lookup_elem(&fperf_unwind_cache, &index);
+}
+
+static __always_inline __u64 unwind_now(void)
+{
+	return bpf_ktime_get_ns();
+}
+
+static __always_inline int unwind_register(const struct unwind_state *state, __u32 number, __u64 *value);
+static __always_inline void unwind_lookup(struct unwind_state *state);
+
+#if defined(__TARGET_ARCH_x86)
+#define FPERF_UNWIND_X86
+#else
+#define FPERF_UNWIND_ARM64
+#endif
+
+#include "unwind_step.h"
+
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, struct unwind_state);
+} fperf_unwind_scratch SEC(".maps");
+
+static __always_inline int unwind_register(const struct unwind_state *state, __u32 number, __u64 *value)
+{
+#if defined(__TARGET_ARCH_x86)
+	/* Place in struct pt_regs by DWARF number, a hexadecimal digit each; sp is never asked for. */
+	__u64 place = 0x0123678904ed5bcaull >> ((number & 15) * 4) & 15;
+#else
+	__u64 place = number & 31;
+#endif
+	if (number > 30)
+		return -1;
+	return (int)bpf_probe_read_kernel(value, sizeof(*value),
+					  (const void *)(state->registers + place * 8));
+}
+
+/* Global functions, see above: `key` is that of the state in the scratch map. */
+__attribute__((noinline)) int fperf_unwind_lookup_one(__u32 key)
+{
+	struct unwind_state *state = bpf_map_lookup_elem(&fperf_unwind_scratch, &key);
+
+	if (!state)
+		return -1;
+	unwind_lookup_rule(state);
+	return 0;
+}
+
+static __always_inline void unwind_lookup(struct unwind_state *state)
+{
+	state->rule = FPERF_RULE_MISSING;
+	fperf_unwind_lookup_one(0);
+}
+
+__attribute__((noinline)) int fperf_unwind_step_one(__u32 key)
+{
+	struct unwind_state *state = bpf_map_lookup_elem(&fperf_unwind_scratch, &key);
+
+	return state ? unwind_step(state) : 0;
+}
+
+static __always_inline void unwind_begin(struct unwind_state *state, const struct user_regs *regs,
+					 struct task_struct *task)
+{
+	__u32 tgid = bpf_get_current_pid_tgid() >> 32;
+	struct fperf_unwind_process *process = bpf_map_lookup_elem(&fperf_unwind_processes, &tgid);
+
+	state->pc = regs->pc & unwind_address_mask;
+	state->sp = regs->sp;
+	state->fp = regs->fp;
+	state->lr = regs->lr & unwind_address_mask;
+	state->registers = (__u64)task_user_regs(task);
+	state->flags = UNWIND_PC | UNWIND_LEAF | UNWIND_LR;
+	state->slot = 0;
+	state->total = 0;
+	state->signals = 0;
+	state->hits = 0;
+	state->misses = 0;
+	state->failed_at = 0;
+	state->outcome = FPERF_STACK_TRUNCATED;
+	state->first = process ? process->first : 0;
+	state->count = process ? process->count : 0;
+	state->generation = process ? process->generation : 0;
+}
+
+static __always_inline void unwind_count(const struct unwind_state *state)
+{
+	__u32 zero = 0;
+	struct fperf_unwind_stats *stats = bpf_map_lookup_elem(&fperf_unwind_stats, &zero);
+
+	if (!stats)
+		return;
+	stats->stacks++;
+	stats->frames += state->total;
+	stats->misses += state->misses;
+}
+
+/* Leaf to root into `out`, which has room for FPERF_USER_DEPTH. Of a deeper stack the two ends; stack->gap
+ * says where the second begins. Returns how many. */
+static __always_inline __u32 unwind_copy(const struct unwind_state *state, __u64 *out,
+					 struct fperf_wire_stack *stack)
+{
+	__u32 total = state->total;
+
+	if (total <= FPERF_USER_DEPTH) {
+		bpf_probe_read_kernel(out, total * sizeof(*out), state->frames);
+		return total;
+	}
+	bpf_probe_read_kernel(out, UNWIND_HEAD * sizeof(*out), state->frames);
+	bpf_probe_read_kernel(out + UNWIND_HEAD, UNWIND_TAIL * sizeof(*out),
+			      &state->frames[UNWIND_HEAD + (total & (UNWIND_TAIL - 1))]);
+	stack->gap = UNWIND_HEAD;
+	if (stack->outcome == FPERF_STACK_COMPLETE)
+		stack->outcome = FPERF_STACK_TRUNCATED;
+	return FPERF_USER_DEPTH;
+}
+
+/* User stack of `task`, which is current or about to leave the CPU. Fills in outcome, gap and failed_at;
+ * returns the number of addresses. */
+static __always_inline __u32 unwind_user(struct task_struct *task, __u64 *out, struct fperf_wire_stack *stack)
+{
+	__u32 zero = 0;
+	struct unwind_state *state = bpf_map_lookup_elem(&fperf_unwind_scratch, &zero);
+	struct user_regs regs = {};
+
+	stack->outcome = FPERF_STACK_NONE;
+	stack->gap = 0;
+	stack->failed_at = 0;
+	if (!state || BPF_CORE_READ(task, flags) & PF_KTHREAD)
+		return 0;
+	user_regs_read(task, &regs);
+	stack->outcome = FPERF_STACK_BAD_REGISTERS;
+	if (!regs.valid)
+		return 0;
+	unwind_begin(state, &regs, task);
+	if (!state->generation) { /* the recorder has not seen this process yet: the leaf is all there is */
+		out[0] = state->pc | FPERF_WIRE_PC_BIT;
+		stack->outcome = FPERF_STACK_TABLE_MISSING;
+		stack->failed_at = state->pc;
+		return 1;
+	}
+	for (int i = 0; i < UNWIND_LIMIT; i++) {
+		if (fperf_unwind_step_one(0) <= 0)
+			break;
+	}
+	unwind_count(state);
+	stack->outcome = state->outcome;
+	stack->failed_at = state->failed_at;
+	return unwind_copy(state, out, stack);
+}
+
+#endif
