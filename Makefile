@@ -77,6 +77,17 @@ $(BUILD)/targets/plugin.so: tests/live/targets/plugin.c tests/live/targets/spin.
 live: $(BUILD)/frameperf $(targets) ## live tests: real BPF on this machine; LIVE=PATTERN narrows
 	BUILD=$(BUILD) tests/live/run.sh $(LIVE)
 
+# Everything under test has ASan and UBSan in its user space.
+test_build := build-asan
+.PHONY: deps test test-programs
+deps: ## installs the Debian packages that building and testing need, where missing
+	sh tests/deps.sh
+test-programs: $(BUILD)/frameperf $(BUILD)/unit-tests $(targets)
+test: ## all tests: unit, command line, live (as root)
+	sh tests/deps.sh
+	+$(MAKE) -j2 SANITIZE=1 BUILD=$(test_build) test-programs
+	BUILD=$(test_build) tests/run.sh
+
 formatted := $(wildcard include/frameperf/*.h userspace/*/*.[ch] tools/*.[ch] bpf/*.[ch] vmlinux/*.h \
 	       tests/unit/*.[ch] tests/unit/*/*.[ch] tests/workloads/*.[ch] tests/live/targets/*.[ch] tests/fuzz/*.[ch] \
 	       tests/bench/*.[ch])
