@@ -73,8 +73,20 @@ $(BUILD)/targets/plugin.so: tests/live/targets/plugin.c tests/live/targets/spin.
 	@mkdir -p $(@D)
 	$(CC) -std=gnu17 -O2 -g -fomit-frame-pointer -fPIC -shared $(filter-out -Wmissing-prototypes,$(warnings)) $< -o $@
 
+# A program built like a game that injects known faults, as games are built: without frame pointers and with.
+workload_sources := $(wildcard tests/workloads/game*.c)
+workloads        := $(BUILD)/workloads/game-fp $(BUILD)/workloads/game-nofp
+workload_flags    = -std=gnu17 -D_GNU_SOURCE -O2 -g -fno-optimize-sibling-calls -rdynamic -pthread \
+		    $(filter-out -Wmissing-prototypes,$(warnings))
+$(BUILD)/workloads/game-fp: $(workload_sources) tests/workloads/game.h
+	@mkdir -p $(@D)
+	$(CC) $(workload_flags) -fno-omit-frame-pointer $(workload_sources) -o $@
+$(BUILD)/workloads/game-nofp: $(workload_sources) tests/workloads/game.h
+	@mkdir -p $(@D)
+	$(CC) $(workload_flags) -fomit-frame-pointer $(workload_sources) -o $@
+
 .PHONY: live
-live: $(BUILD)/frameperf $(targets) ## live tests: real BPF on this machine; LIVE=PATTERN narrows
+live: $(BUILD)/frameperf $(targets) $(workloads) ## live tests: real BPF on this machine; LIVE=PATTERN narrows
 	BUILD=$(BUILD) tests/live/run.sh $(LIVE)
 
 # Everything under test has ASan and UBSan in its user space.
