@@ -94,7 +94,7 @@ test_build := build-asan
 .PHONY: deps test test-programs
 deps: ## installs the Debian packages that building and testing need, where missing
 	sh tests/deps.sh
-test-programs: $(BUILD)/frameperf $(BUILD)/unit-tests $(targets)
+test-programs: $(BUILD)/frameperf $(BUILD)/unit-tests $(targets) $(workloads)
 test: ## all tests: unit, command line, live (as root)
 	sh tests/deps.sh
 	+$(MAKE) -j2 SANITIZE=1 BUILD=$(test_build) test-programs
