@@ -1,6 +1,9 @@
 /* frameperf: the command table. */
 #include "help.h"
 #include "options.h"
+#include "vulkan_present.h"
+
+#include "capture/vulkan_ask.h"
 
 #include <signal.h>
 #include <stdio.h>
@@ -97,6 +100,8 @@ int main(int argc, char **argv)
 		printf("frameperf %s\n", FPERF_VERSION);
 		return FPERF_EXIT_OK;
 	}
+	if (!strcmp(argv[1], FPERF_VULKAN_COMMAND))
+		return fperf_vulkan_present__main(argc - 2, argv + 2);
 	if (!strcmp(argv[1], "--help") || !strcmp(argv[1], "-h"))
 		command = &fperf_command_help;
 	else

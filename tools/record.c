@@ -146,6 +146,7 @@ static int begin(struct recording *recording, struct fperf_error *err)
 		.mark_count = config->mark_count,
 		.scopes = config->scopes,
 		.scope_count = config->scope_count,
+		.helper_program = "/proc/self/exe",
 		.log = &recording->log,
 	};
 	int ret;
