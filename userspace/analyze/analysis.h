@@ -113,9 +113,10 @@ struct fperf_time_stats {
 struct fperf_frames_summary {
 	const char *surface; /* e.g. "0x5581…", "" when there is one only and it has no name */
 	const char *marker;  /* e.g. "libGLX.so.0:glXSwapBuffers" */
-	uint64_t count;
+	uint64_t count;	     /* frames presented: boundaries of the surface; 0 when there are less than two */
+	uint64_t timed;	     /* frames whose time is known: all but the first */
 	uint64_t duration_ns; /* first boundary to last */
-	double fps_mean;      /* count / duration */
+	double fps_mean;      /* timed / duration */
 	struct fperf_time_stats time;
 	double low_1pct_fps, low_01pct_fps;
 	uint64_t budget_ns;

@@ -362,9 +362,10 @@ int fperf_series__summarise(struct fperf_analysis *analysis, struct fperf_error 
 	size_t count = analysis->frame_count;
 	uint64_t *times;
 
-	summary->count = count;
+	summary->timed = count;
 	if (!count)
 		return 0;
+	summary->count = count + 1;
 	times = sorted_times(analysis);
 	if (!times)
 		return fperf_error__no_memory(err, "the frame times");

@@ -237,6 +237,7 @@ static json_t *frames_object(struct json_build *build, const struct fperf_report
 	json_build__set(build, object, "count", json_build__u64(build, frames->count));
 	if (!frames->count)
 		return object;
+	json_build__set(build, object, "timed", json_build__u64(build, frames->timed));
 	json_build__set(build, object, "duration_ns", json_build__u64(build, frames->duration_ns));
 	json_build__set(build, object, "fps_mean", json_build__real(build, frames->fps_mean));
 	json_build__set(build, object, "time_ns", time_stats_object(build, &frames->time));

@@ -155,7 +155,7 @@ Test(analyze_verdict, no_fault_no_verdict)
 	ran(&world, logic, start + 1, start + 8, update, false);
 	logic_idles(start + 8, start + 17);
 	analysis = ordinary_after(start + 16);
-	cr_expect_eq(analysis->summary.count, FRAMES);
+	cr_expect_eq(analysis->summary.timed, FRAMES);
 	cr_expect_eq(analysis->slow_count, 0);
 	cr_expect_eq(analysis->cause_count, 0);
 	cr_expect_eq(analysis->frames[5].active_ns, 10000000, "frame time without the limiter's sleep");
