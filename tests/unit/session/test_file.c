@@ -1,68 +1,9 @@
-#include "session/session.h"
-#include "session/writer.h"
+#include "files.h"
 
-#include "random_records.h"
-
-#include <criterion/criterion.h>
-#include <errno.h>
-#include <fcntl.h>
-#include <inttypes.h>
 #include <signal.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <sys/mount.h>
-#include <sys/resource.h>
-#include <sys/stat.h>
 #include <sys/wait.h>
-#include <unistd.h>
-
-static struct fperf_error err;
-static char directory[] = "/tmp/fperf-unit-XXXXXX";
-static char path[64];
-
-static void setup(void)
-{
-	cr_assert_not_null(mkdtemp(directory));
-	snprintf(path, sizeof(path), "%s/session.fperf", directory);
-}
-
-static void teardown(void)
-{
-	unlink(path);
-	rmdir(directory);
-}
 
 TestSuite(session_file, .init = setup, .fini = teardown);
-
-static struct fperf_writer *open_writer(uint32_t chunk_bytes)
-{
-	struct fperf_writer_options options = {
-		.path = path, .owner_uid = (uid_t)-1, .owner_gid = (gid_t)-1, .chunk_bytes = chunk_bytes};
-	struct fperf_writer *writer = NULL;
-
-	cr_assert_eq(fperf_writer__open(&options, &writer, &err), 0, "%s", err.text);
-	return writer;
-}
-
-static void close_writer(struct fperf_writer *writer)
-{
-	cr_assert_eq(fperf_writer__close(writer, &err), 0, "%s", err.text);
-}
-
-static struct fperf_session *load(const char *from, struct fperf_session_damage *damage)
-{
-	struct fperf_session *session = NULL;
-
-	cr_assert_eq(fperf_session__load(from, 0, &session, damage, &err), 0, "%s", err.text);
-	return session;
-}
-
-static void assert_whole(const struct fperf_session_damage *damage)
-{
-	struct fperf_session_damage none = {0};
-
-	cr_assert_eq(memcmp(damage, &none, sizeof(none)), 0, "%s", damage->first);
-}
 
 /* Fields one by one: padding is nobody's business. */
 static void assert_same(uint32_t type, const void *got, const void *expected)
