@@ -15,7 +15,7 @@
 /* Facts about one stack in one process, worked out once. */
 struct fperf_stack_info {
 	uint32_t stack, process;
-	bool user;	     /* has user stack frames */
+	bool user, kernel;   /* has user, kernel stack frames */
 	bool kernel_io;	     /* kernel part: file or block I/O being worked on */
 	bool fault;	     /* kernel part: a page fault of user code, not inside a system call */
 	uint8_t kernel_hint; /* enum fperf_blocked_hint of the kernel part */

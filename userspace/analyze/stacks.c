@@ -89,6 +89,7 @@ static void info_fill(struct fperf_model *model, struct fperf_stack_info *info,
 			continue;
 		count = fperf_symbolizer__resolve(model->symbolizer, frame, info->process, &symbols);
 		info->user |= !frame->kernel;
+		info->kernel |= frame->kernel;
 		for (size_t k = 0; k < count; k++) {
 			if (frame->kernel)
 				kernel_function_note(info, symbols[k], &fault_entry, &in_syscall);

@@ -5,6 +5,9 @@
 #include <errno.h>
 #include <stdlib.h>
 
+/* Linux task state bit (include/linux/sched.h). */
+#define TASK_UNINTERRUPTIBLE 2u
+
 /* A running stretch this many sample periods long in which not one sample fell is not believed where
  * scheduler records were lost. */
 #define SILENT_PERIODS 50
@@ -202,6 +205,14 @@ uint64_t fperf_timeline__wake_ns(const struct fperf_model *model, const struct f
 	return record->wake_ns ? clamp(record->wake_ns, interval->out_ns, interval->in_ns) : interval->in_ns;
 }
 
+/* Short waits have no kernel stack. A user thread that sleeps uninterruptibly outside of any system call can
+ * only have got there through an exception, and the one that sleeps is the page fault. */
+static bool faulted(const struct fperf_model *model, const struct fperf_rec_offcpu *record,
+		    const struct fperf_stack_info *stack)
+{
+	return !stack->kernel && record->state & TASK_UNINTERRUPTIBLE && model->arch != FPERF_ARCH_OTHER;
+}
+
 enum fperf_state fperf_timeline__interval_state(struct fperf_model *model,
 						const struct fperf_timeline *timeline, size_t index)
 {
@@ -224,7 +235,7 @@ enum fperf_state fperf_timeline__interval_state(struct fperf_model *model,
 	user = &model->stacks[fperf_model__interval_stack(model, timeline, index)];
 	kernel = &model->stacks[fperf_model__stack(model, record->stack, timeline->process)];
 	waker = record->flags & FPERF_OFFCPU_WAKER_IRQ ? NULL : fperf_model__timeline(model, record->waker);
-	facts.fault = kernel->fault && record->syscall < 0;
+	facts.fault = record->syscall < 0 && (kernel->fault || faulted(model, record, kernel));
 	facts.woken_by_thread = waker && waker->target && waker != timeline;
 	facts.kernel_hint = kernel->kernel_hint;
 	facts.user_hint = user->user_hint;

@@ -6,6 +6,9 @@
 /* A verdict that explains less than this is none: the cause is unknown. */
 #define SHARE_LIMIT (1.0 / 3)
 
+/* Shorter waits for a core are not worth the search for who had it. */
+#define RUNNER_MIN_NS 500000
+
 /* Does a piece of the chain belong to the suspect? */
 static bool piece_matches(const struct fperf_case *of, const struct fperf_suspect *suspect,
 			  const struct fperf_piece *piece)
@@ -37,27 +40,27 @@ static int tally_push(struct fperf_tally *tally, uint64_t key, double ns)
 }
 
 /* What of a matching piece is to be summed up; 0 counts for nothing. */
-typedef uint64_t (*piece_property)(const struct fperf_model *model, const struct fperf_piece *piece);
+typedef uint64_t (*piece_property)(struct fperf_model *model, const struct fperf_piece *piece);
 
-static uint64_t property_thread(const struct fperf_model *model, const struct fperf_piece *piece)
+static uint64_t property_thread(struct fperf_model *model, const struct fperf_piece *piece)
 {
 	(void)model;
 	return piece->timeline->thread->id;
 }
 
-static uint64_t property_by(const struct fperf_model *model, const struct fperf_piece *piece)
+static uint64_t property_by(struct fperf_model *model, const struct fperf_piece *piece)
 {
 	return fperf_piece__by(model, piece);
 }
 
-static uint64_t property_place(const struct fperf_model *model, const struct fperf_piece *piece)
+static uint64_t property_place(struct fperf_model *model, const struct fperf_piece *piece)
 {
 	const struct fperf_symbol *place = model->stacks[piece->stack].place;
 
 	return place ? place->function_id : 0;
 }
 
-static uint64_t property_leaf(const struct fperf_model *model, const struct fperf_piece *piece)
+static uint64_t property_leaf(struct fperf_model *model, const struct fperf_piece *piece)
 {
 	const struct fperf_symbol *leaf = model->stacks[piece->stack].leaf;
 
@@ -140,9 +143,47 @@ static int places_fill(const struct selection *selection, const struct fperf_sym
 	return 0;
 }
 
+/* The thread of the target that ran on `cpu` for more than half of [from, to); 0: none. */
+static uint32_t runner_find(struct fperf_model *model, uint16_t cpu, uint64_t from_ns, uint64_t to_ns,
+			    const struct fperf_timeline *waiting)
+{
+	for (size_t i = 0; i < model->timeline_count; i++) {
+		const struct fperf_timeline *timeline = &model->timelines[i];
+		struct fperf_piece piece;
+		struct fperf_walk walk;
+		uint64_t ran = 0;
+
+		if (timeline == waiting || !timeline->target || timeline->to_ns <= from_ns ||
+		    timeline->from_ns >= to_ns)
+			continue;
+		fperf_walk__start(&walk, model, timeline, from_ns, to_ns);
+		while (fperf_walk__next(&walk, &piece))
+			if (piece.interval == FPERF_NO_RECORD && piece.state != FPERF_STATE_UNKNOWN &&
+			    piece.cpu_known && piece.cpu == cpu)
+				ran += piece.to_ns - piece.from_ns;
+		if (ran > (to_ns - from_ns) / 2)
+			return timeline->thread->id;
+	}
+	return 0;
+}
+
+/* Who had the core while the thread could have run. The record knows the task next to the wait only, which
+ * may have run for an instant; a thread of the target that ran there for most of it is the better answer. */
+static uint64_t property_runner(struct fperf_model *model, const struct fperf_piece *piece)
+{
+	const struct fperf_rec_offcpu *record =
+		&model->offcpu[piece->timeline->intervals[piece->interval].record];
+	uint32_t runner = 0;
+
+	if (piece->to_ns - piece->from_ns >= RUNNER_MIN_NS)
+		runner = runner_find(model, record->cpu_in, piece->from_ns, piece->to_ns, piece->timeline);
+	return runner ? runner : fperf_piece__by(model, piece);
+}
+
 /* Where the thread that kept it waiting spent most of that wait. One that had the core can only have been
  * running; one that held a lock or was to answer may have waited itself. */
-static int by_function_find(const struct selection *selection, uint32_t by, struct fperf_verdict *verdict)
+static int by_function_find(const struct selection *selection, piece_property property, uint32_t by,
+			    struct fperf_verdict *verdict)
 {
 	struct fperf_model *model = selection->of->model;
 	const struct fperf_timeline *timeline = fperf_model__timeline(model, by);
@@ -153,7 +194,7 @@ static int by_function_find(const struct selection *selection, uint32_t by, stru
 	int failed = 0;
 
 	for (size_t i = 0; timeline && i < chain->count && !failed; i++)
-		if (selected(selection, &chain->items[i]) && fperf_piece__by(model, &chain->items[i]) == by)
+		if (selected(selection, &chain->items[i]) && property(model, &chain->items[i]) == by)
 			failed = fperf_pieces__of_thread(model, timeline, chain->items[i].from_ns,
 							 chain->items[i].to_ns, &pieces);
 	for (size_t i = 0; i < pieces.count && !failed; i++)
@@ -179,6 +220,8 @@ static int suspect_describe(const struct fperf_case *of, const struct fperf_susp
 {
 	struct selection selection = {.of = of, .suspect = suspect};
 	const struct fperf_symbol *cpu_place = NULL;
+	bool core = suspect->cause == FPERF_CAUSE_RUN_QUEUE || suspect->cause == FPERF_CAUSE_PREEMPTED;
+	piece_property who = core ? property_runner : property_by;
 	uint64_t thread, by;
 
 	if ((suspect->cause == FPERF_CAUSE_CPU || suspect->cause == FPERF_CAUSE_FREQUENCY) &&
@@ -188,11 +231,11 @@ static int suspect_describe(const struct fperf_case *of, const struct fperf_susp
 		return -ENOMEM;
 	selection.thread = (uint32_t)thread;
 	verdict->thread = fperf_model__thread_ref(of->model, selection.thread, of->frame->end_ns);
-	if (places_fill(&selection, cpu_place, verdict) || largest(&selection, property_by, &by))
+	if (places_fill(&selection, cpu_place, verdict) || largest(&selection, who, &by))
 		return -ENOMEM;
 	verdict->by = fperf_model__thread_ref(of->model, (uint32_t)by, of->frame->end_ns);
 	verdict->has_by = verdict->by.thread != 0;
-	return verdict->has_by ? by_function_find(&selection, (uint32_t)by, verdict) : 0;
+	return verdict->has_by ? by_function_find(&selection, who, (uint32_t)by, verdict) : 0;
 }
 
 /* Of how much longer than its neighbours did the frame take? Under a limiter a frame that the work made late
