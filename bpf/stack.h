@@ -18,9 +18,10 @@ static __always_inline struct task_struct *stack_current(void)
 
 /* User stack of `task`, which is current or leaves the CPU just now, leaf first, into `out`, which has room
  * for FPERF_USER_DEPTH addresses. Returns their number; fills in what `stack` says about the user part. */
-static __always_inline __u32 stack_user(struct task_struct *task, __u64 *out, struct fperf_wire_stack *stack)
+static __always_inline __u32 stack_user(struct task_struct *task, bool in_kernel, __u64 *out,
+					struct fperf_wire_stack *stack)
 {
-	return unwind_user(task, out, stack);
+	return unwind_user(task, in_kernel, out, stack);
 }
 
 #endif

@@ -49,8 +49,8 @@ struct {
 
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
-	__uint(max_entries, FPERF_UNWIND_PROCESSES);
-	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__uint(max_entries,
+	       FPERF_UNWIND_PROCESSES); /* preallocated: perf_event programs want it so before 6.1 */
 	__type(key, __u32);
 	__type(value, struct fperf_unwind_process);
 } fperf_unwind_processes SEC(".maps");
@@ -220,9 +220,23 @@ static __always_inline __u32 unwind_copy(const struct unwind_state *state, __u64
 	return FPERF_USER_DEPTH;
 }
 
-/* User stack of `task`, which is current or about to leave the CPU. Fills in outcome, gap and failed_at;
- * returns the number of addresses. */
-static __always_inline __u32 unwind_user(struct task_struct *task, __u64 *out, struct fperf_wire_stack *stack)
+/* A task that has hit a breakpoint (an entry probe) and is still on its way through the kernel has the
+ * address behind it in its registers, although the instruction there has not run. */
+static __always_inline __u64 unwind_before_trap(__u64 pc)
+{
+#if defined(FPERF_UNWIND_X86)
+	__u8 before = 0;
+
+	if (!bpf_probe_read_user(&before, 1, (const void *)(pc - 1)) && before == 0xcc)
+		return pc - 1;
+#endif
+	return pc;
+}
+
+/* User stack of `task`, which is current or about to leave the CPU; `in_kernel`: it is not interrupted in
+ * user mode. Fills in outcome, gap and failed_at; returns the number of addresses. */
+static __always_inline __u32 unwind_user(struct task_struct *task, bool in_kernel, __u64 *out,
+					 struct fperf_wire_stack *stack)
 {
 	__u32 zero = 0;
 	struct unwind_state *state = bpf_map_lookup_elem(&fperf_unwind_scratch, &zero);
@@ -237,6 +251,8 @@ static __always_inline __u32 unwind_user(struct task_struct *task, __u64 *out, s
 	stack->outcome = FPERF_STACK_BAD_REGISTERS;
 	if (!regs.valid)
 		return 0;
+	if (in_kernel && regs.syscall < 0)
+		regs.pc = unwind_before_trap(regs.pc);
 	unwind_begin(state, &regs, task);
 	if (!state->generation) { /* the recorder has not seen this process yet: the leaf is all there is */
 		out[0] = state->pc | FPERF_WIRE_PC_BIT;
