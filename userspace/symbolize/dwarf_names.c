@@ -14,6 +14,27 @@ struct asked {
 	uint64_t bias;
 };
 
+static bool is_mangled(const char *name)
+{
+	return !strncmp(name, "_Z", 2) || !strncmp(name, "_R", 2);
+}
+
+/* The name of the function that is really at the address: DWARF's, except where the symbol table knows it
+ * better. Compilers leave out the linkage name of functions in anonymous namespaces, and with it the
+ * parameters; assembly has lines, but often no function. */
+static const char *outer_name(const struct asked *asked, size_t index, const char *name)
+{
+	const struct fperf_range *range =
+		fperf_range_table__find(&asked->module->files.ranges, asked->addresses[index] + asked->bias);
+	const char *last = strrchr(name, ':');
+
+	if (!range || is_mangled(name))
+		return name;
+	if (!*name || (is_mangled(range->name) && strstr(range->name, last ? last + 1 : name)))
+		return range->name;
+	return name;
+}
+
 static void entries_take(void *context, size_t index, const struct fperf_dwarf_entry *entries, size_t count)
 {
 	struct asked *asked = context;
@@ -22,15 +43,11 @@ static void entries_take(void *context, size_t index, const struct fperf_dwarf_e
 
 	for (size_t i = 0; i < count; i++) {
 		const char *name = entries[i].function;
-		const struct fperf_range *range;
 
-		if (!*name && i + 1 == count) { /* assembly has lines, but often no function */
-			range = fperf_range_table__find(&asked->module->files.ranges,
-							asked->addresses[index] + asked->bias);
-			if (!range)
-				return;
-			name = range->name;
-		}
+		if (i + 1 == count)
+			name = outer_name(asked, index, name);
+		if (i + 1 == count && !*name)
+			return;
 		fperf_symbolizer__name(asked->symbolizer, asked->module, *name ? name : NULL, "??",
 				       &symbols[i]);
 		symbols[i].file =

@@ -7,10 +7,12 @@
 #include <dwarf.h>
 #include <elfutils/libdw.h>
 #include <errno.h>
+#include <gelf.h>
 #include <stdlib.h>
 #include <string.h>
 
-#define DEPTH_MAX 256 /* nesting of DIEs that is followed */
+#define COMPRESSION_ZSTD 2   /* ELFCOMPRESS_ZSTD, newer than some elf.h */
+#define DEPTH_MAX	 256 /* nesting of DIEs that is followed */
 #define UNIT_RANGE_STEPS                                                                                     \
 	64 /* ranges of other units that may begin between a range's start and the address                   \
 	    */
@@ -167,6 +169,22 @@ static int units_read(struct fperf_dwarf_reader *reader)
 	return 0;
 }
 
+/* libdw skips sections in a compression that it was not built with, without a word. */
+static bool has_zstd_sections(Elf *elf)
+{
+	Elf_Scn *section = NULL;
+
+	while ((section = elf_nextscn(elf, section))) {
+		GElf_Shdr header;
+		GElf_Chdr compression;
+
+		if (gelf_getshdr(section, &header) && header.sh_flags & SHF_COMPRESSED &&
+		    gelf_getchdr(section, &compression) && compression.ch_type == COMPRESSION_ZSTD)
+			return true;
+	}
+	return false;
+}
+
 int fperf_dwarf_reader__open(const void *image, size_t size, const struct fperf_dwarf_code *code,
 			     size_t code_count, struct fperf_dwarf_reader **out, struct fperf_error *err)
 {
@@ -193,6 +211,16 @@ int fperf_dwarf_reader__open(const void *image, size_t size, const struct fperf_
 	result = units_read(reader);
 	if (result) {
 		fperf_error__no_memory(err, "debug information");
+		goto fail;
+	}
+	if (!reader->unit_count) {
+		result = fperf_error__set(
+			err, -ENODATA, "%s",
+			has_zstd_sections(reader->elf)
+				? "the debug information is compressed with zstd, which this libdw cannot "
+				  "expand "
+				  "(objcopy --decompress-debug-sections can)"
+				: "the debug information holds no compile unit that libdw can read");
 		goto fail;
 	}
 	*out = reader;

@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define MARK_SIZE 32 /* room for the mark of a name that was cut */
+
 /* Suffixes that may follow a function's name, each perhaps with ".NUMBER" behind it: GCC's passes, Clang's
  * hot/cold splitting, unique internal names and ThinLTO. */
 static const char *const clone_suffixes[] = {
@@ -90,31 +92,50 @@ static uint64_t hash_bytes(const uint8_t *bytes, size_t size)
 	return hash;
 }
 
+/* Length of the character at `text` and, in *shown, of what stands for it. */
+static size_t character_size(const uint8_t *text, size_t left, size_t *shown)
+{
+	size_t size = utf8_size(text, left);
+
+	*shown = size;
+	if (size && !is_control(text, size))
+		return size;
+	size = size ? size : 1;
+	*shown = 4 * size;
+	return size;
+}
+
+/* How many bytes of the name can be shown within `max` bytes. */
+static size_t fitting_size(const uint8_t *bytes, size_t size, size_t max)
+{
+	size_t pos = 0, used = 0, step, shown;
+
+	for (; pos < size; pos += step, used += shown) {
+		step = character_size(bytes + pos, size - pos, &shown);
+		if (used + shown > max)
+			break;
+	}
+	return pos;
+}
+
 char *fperf_names__printable(const char *name, size_t size)
 {
 	const uint8_t *bytes = (const uint8_t *)name;
-	const size_t mark_size = 32;
+	size_t fitting = fitting_size(bytes, size, FPERF_NAME_MAX), step, shown;
 	struct fperf_buf out;
-	size_t pos = 0;
 
 	fperf_buf__init(&out, FPERF_NAME_MAX + 1);
-	while (pos < size) {
-		size_t step = utf8_size(bytes + pos, size - pos);
-		bool plain = step && !is_control(bytes + pos, step);
-
-		if (!step)
-			step = 1;
-		if (out.size + (plain ? step : 4 * step) >
-		    FPERF_NAME_MAX - (size - pos > step ? mark_size : 0)) {
-			fperf_buf__printf(&out, "…#%016llx", (unsigned long long)hash_bytes(bytes, size));
-			break;
-		}
-		if (plain)
+	if (fitting < size)
+		fitting = fitting_size(bytes, size, FPERF_NAME_MAX - MARK_SIZE);
+	for (size_t pos = 0; pos < fitting; pos += step) {
+		step = character_size(bytes + pos, size - pos, &shown);
+		if (shown == step)
 			fperf_buf__append(&out, bytes + pos, step);
-		for (size_t i = 0; !plain && i < step; i++)
+		for (size_t i = 0; shown != step && i < step; i++)
 			fperf_buf__printf(&out, "\\x%02x", bytes[pos + i]);
-		pos += step;
 	}
+	if (fitting < size)
+		fperf_buf__printf(&out, "…#%016llx", (unsigned long long)hash_bytes(bytes, size));
 	fperf_buf__u8(&out, 0);
 	if (out.failed)
 		fperf_buf__free(&out);

@@ -362,7 +362,7 @@ static bool is_runtime_file(const char *path)
 	if (!strcmp(dot, ".dll") || !strcmp(dot, ".drv") || !strcmp(dot, ".sys"))
 		return list_has(windows_runtime_files, COUNT(windows_runtime_files), name, strlen(name)) ||
 		       strstr(path, "/windows/system32/") || strstr(path, "/windows/syswow64/") ||
-		       strstr(path, "/wine/");
+		       strstr(path, "/lib/wine/") || strstr(path, "/lib64/wine/");
 	return false;
 }
 
