@@ -100,6 +100,19 @@ test: ## all tests: unit, command line, live (as root)
 	+$(MAKE) -j2 SANITIZE=1 BUILD=$(test_build) test-programs
 	BUILD=$(test_build) tests/run.sh
 
+# libFuzzer harnesses, each run for FUZZ seconds from what is in tests/fuzz/corpus/NAME, if anything.
+FUZZ    ?= 60
+fuzzers := $(patsubst tests/fuzz/%.c,$(BUILD)/fuzz/%,$(wildcard tests/fuzz/*.c))
+$(BUILD)/fuzz/%: $(BUILD)/tests/fuzz/%.o $(BUILD)/libframeperf.a
+	@mkdir -p $(@D)
+	$(CC) $(all_ldflags) -fsanitize=fuzzer $^ $(libs) -o $@
+-include $(fuzzers:$(BUILD)/fuzz/%=$(BUILD)/tests/fuzz/%.d)
+.PHONY: fuzz fuzz-programs
+fuzz-programs: $(fuzzers)
+fuzz: ## builds the fuzzers with clang and runs each for FUZZ seconds (0: only builds)
+	+$(MAKE) -j2 SANITIZE=1 BUILD=build-fuzz CC=$(CLANG) CFLAGS="-O1 -g -fsanitize=fuzzer-no-link" fuzz-programs
+	sh tests/fuzz/run.sh build-fuzz/fuzz $(FUZZ)
+
 formatted := $(wildcard include/frameperf/*.h userspace/*/*.[ch] tools/*.[ch] bpf/*.[ch] vmlinux/*.h \
 	       tests/unit/*.[ch] tests/unit/*/*.[ch] tests/workloads/*.[ch] tests/live/targets/*.[ch] tests/fuzz/*.[ch] \
 	       tests/bench/*.[ch])

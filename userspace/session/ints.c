@@ -32,7 +32,8 @@ void fperf_payload__cut(struct fperf_payload *payload)
 
 uint64_t *fperf_payload__values(struct fperf_payload *payload, size_t count)
 {
-	if (fperf_vec__grow((void **)&payload->values, &payload->value_capacity, count, sizeof(uint64_t))) {
+	if (fperf_vec__grow((void **)&payload->values, &payload->value_capacity, count + 1,
+			    sizeof(uint64_t))) {
 		payload->bytes.failed = true;
 		return NULL;
 	}
