@@ -35,8 +35,10 @@ static void print_damage(const char *path, const struct fperf_session_damage *da
 	if (damage->bytes_skipped)
 		printf("  bytes skipped:    %" PRIu64 "\n", damage->bytes_skipped);
 	if (damage->records_dropped)
-		printf("  records dropped:  %" PRIu64 " (what they refer to is lost)\n",
-		       damage->records_dropped);
+		printf("  records lost:     %" PRIu64 "\n", damage->records_dropped);
+	for (uint32_t type = 1; type < FPERF_RECORD_TYPES; type++)
+		if (damage->lost[type])
+			printf("    %-16s%" PRIu64 "\n", fperf_session__type_name(type), damage->lost[type]);
 	if (damage->tail_cut)
 		printf("  the file ends inside a chunk\n");
 	if (damage->no_end)

@@ -4,27 +4,13 @@
 #include "frameperf/meta.h"
 #include "help.h"
 
-#include <errno.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/random.h>
 #include <sys/resource.h>
 #include <sys/utsname.h>
 #include <unistd.h>
-
-static int write_id(struct fperf_writer *writer, struct fperf_error *err)
-{
-	unsigned char bytes[16];
-	char text[2 * sizeof(bytes) + 1];
-
-	if (getrandom(bytes, sizeof(bytes), 0) != (ssize_t)sizeof(bytes))
-		return fperf_error__set_errno(err, -errno, "cannot get random bytes for the session's id");
-	for (size_t i = 0; i < sizeof(bytes); i++)
-		snprintf(text + 2 * i, 3, "%02x", bytes[i]);
-	return fperf_writer__meta(writer, FPERF_META_SESSION_ID, text, err);
-}
 
 /* Spaces at the ends and doubled ones out, in place. */
 static void tidy(char *text)
@@ -96,8 +82,7 @@ int fperf_host__write(struct fperf_writer *writer, const struct fperf_record_con
 
 	uname(&uts);
 	read_model(model, sizeof(model));
-	ret = write_id(writer, err);
-	ret = ret ? ret : fperf_writer__meta_u64(writer, FPERF_META_LEVEL, config->level, err);
+	ret = fperf_writer__meta_u64(writer, FPERF_META_LEVEL, config->level, err);
 	ret = ret ? ret : fperf_writer__meta(writer, FPERF_META_RECORDER, FPERF_VERSION, err);
 	ret = ret ? ret : fperf_writer__meta(writer, FPERF_META_HOST_KERNEL, uts.release, err);
 	ret = ret ? ret : fperf_writer__meta(writer, FPERF_META_HOST_ARCH, uts.machine, err);

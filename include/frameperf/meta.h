@@ -3,8 +3,10 @@
 #ifndef FRAMEPERF_META_H
 #define FRAMEPERF_META_H
 
+/* Written by the session writer. */
+#define FPERF_META_SESSION_ID "session.id" /* 32 hexadecimal digits: the UUID of the file header */
+
 /* Written by the record command. */
-#define FPERF_META_SESSION_ID	    "session.id" /* 32 hexadecimal digits, random */
 #define FPERF_META_LEVEL	    "level"
 #define FPERF_META_HOST_KERNEL	    "host.kernel" /* uname release */
 #define FPERF_META_HOST_ARCH	    "host.arch"	  /* uname machine */

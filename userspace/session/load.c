@@ -52,7 +52,7 @@ static void __attribute__((format(printf, 2, 3))) note(struct loader *loader, co
 
 static const char *type_name(uint32_t type)
 {
-	return fperf_schema__type(type) ? fperf_schema__type(type)->name : "unknown";
+	return fperf_schema__type(type) ? fperf_schema__type(type)->name : "of an unknown type";
 }
 
 /* Bytes that the disk cannot give, or that are gone since the size was taken, read as zeros: the checksums
@@ -376,6 +376,7 @@ static int losses_add(struct loader *loader, struct fperf_error *err)
 				       ? loader->written[type] - loader->seen[type]
 				       : 0;
 		by_source[fperf_schema__type(type)->source] += lost;
+		loader->damage->lost[type] = lost;
 		loader->damage->records_dropped += lost;
 	}
 	for (uint8_t source = 0; !ret && source < FPERF_SOURCES; source++) {

@@ -161,6 +161,11 @@ int fperf_session__add(struct fperf_session *session, enum fperf_record_type typ
 	return 0;
 }
 
+const char *fperf_session__type_name(uint32_t type)
+{
+	return fperf_schema__type(type) ? fperf_schema__type(type)->name : NULL;
+}
+
 const void *fperf_session__records(const struct fperf_session *session, enum fperf_record_type type,
 				   size_t *count)
 {

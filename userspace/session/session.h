@@ -20,9 +20,10 @@ struct fperf_session_damage {
 	uint32_t chunks_unknown;  /* types of a newer version: passed over, not damage */
 	uint64_t bytes_skipped;	  /* searched through for the next intact chunk */
 	uint64_t records_dropped; /* in chunks passed over, as far as their headers or the end chunk tell */
-	bool tail_cut;		  /* the file ends inside a chunk */
-	bool no_end;		  /* the recording was not closed (end record missing) */
-	char first[160];	  /* what the first damage was and at which file offset; "" if none */
+	uint64_t lost[FPERF_RECORD_TYPES]; /* the same by type */
+	bool tail_cut;			   /* the file ends inside a chunk */
+	bool no_end;			   /* the recording was not closed (end record missing) */
+	char first[160]; /* what the first damage was and at which file offset; "" if none */
 };
 
 struct fperf_session *fperf_session__new(void); /* empty; NULL when out of memory */
@@ -42,6 +43,9 @@ int fperf_session__seal(struct fperf_session *session, struct fperf_error *err);
  * GiB), beyond which -EFBIG. The caller frees *session. */
 int fperf_session__load(const char *path, size_t limit, struct fperf_session **session,
 			struct fperf_session_damage *damage, struct fperf_error *err);
+
+/* Name of a record type for people, such as "sample"; NULL for a number that is no type. */
+const char *fperf_session__type_name(uint32_t type);
 
 /* Array of all records of a type; `fperf_session__records(s, FPERF_RECORD_SAMPLE, &n)` is a
  * `const struct fperf_rec_sample *`. Events are sorted by time (off-CPU by out_ns). NULL when there are none.

@@ -4,6 +4,7 @@
 #include "base/clock.h"
 #include "base/strtab.h"
 #include "base/vec.h"
+#include "frameperf/meta.h"
 #include "session/chunk.h"
 #include "session/file.h"
 #include "session/rows.h"
@@ -433,14 +434,10 @@ static int identity_make(uint8_t uuid[16], struct fperf_error *err)
 	return 0;
 }
 
-static void identity_text(const uint8_t uuid[16], char text[37])
+static void identity_text(const uint8_t uuid[16], char text[33])
 {
-	for (size_t i = 0, at = 0; i < 16; i++) {
-		if (i == 4 || i == 6 || i == 8 || i == 10)
-			text[at++] = '-';
-		snprintf(text + at, 3, "%02x", uuid[i]);
-		at += 2;
-	}
+	for (size_t i = 0; i < 16; i++)
+		snprintf(text + 2 * i, 3, "%02x", uuid[i]);
 }
 
 static int header_write(struct fperf_writer *writer, struct fperf_error *err)
@@ -448,7 +445,7 @@ static int header_write(struct fperf_writer *writer, struct fperf_error *err)
 	struct fperf_file_header header = {
 		.major = FPERF_FORMAT_MAJOR, .minor = FPERF_FORMAT_MINOR, .size = FPERF_FILE_HEADER_SIZE};
 	uint8_t bytes[FPERF_FILE_HEADER_SIZE];
-	char text[37];
+	char text[33];
 	int ret = identity_make(header.uuid, err);
 
 	if (ret)
@@ -459,7 +456,7 @@ static int header_write(struct fperf_writer *writer, struct fperf_error *err)
 		return ret;
 	writer->tag = fperf_file_header__tag(&header);
 	identity_text(header.uuid, text);
-	return fperf_writer__meta(writer, "session.id", text, err);
+	return fperf_writer__meta(writer, FPERF_META_SESSION_ID, text, err);
 }
 
 int fperf_writer__open(const struct fperf_writer_options *options, struct fperf_writer **result,

@@ -33,7 +33,7 @@ struct fperf_writer_stats {
 	uint64_t records_lost; /* could not be written (disk full): counted, memory released */
 };
 
-/* Also adds the meta record "session.id", a random UUID. */
+/* Also adds the meta record "session.id": the random UUID that is in the file header. */
 int fperf_writer__open(const struct fperf_writer_options *options, struct fperf_writer **writer,
 		       struct fperf_error *err);
 
