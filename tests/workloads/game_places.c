@@ -19,6 +19,7 @@ static void culprit_self(struct fault *fault, const char *function)
 	culprit->tid = gettid();
 	pthread_getname_np(pthread_self(), culprit->name, sizeof(culprit->name));
 	culprit->function = function;
+	culprit->caller = "run_job";
 	fault->has_culprit = true;
 }
 
@@ -257,7 +258,8 @@ SLEEP_PLACE(pace_overlay)
 			fault->culprit = (struct culprit){.pid = answer.pid,                                 \
 							  .tid = answer.tid,                                 \
 							  .name = "assetd",                                  \
-							  .function = helper_function(answer.service)};      \
+							  .function = helper_function(answer.service),       \
+							  .caller = "helper_serve"};                         \
 			fault->has_culprit = true;                                                           \
 		}                                                                                            \
 		WORK_US(game, 10);                                                                           \

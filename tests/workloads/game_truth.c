@@ -209,12 +209,15 @@ static void fault_write(FILE *file, const struct game *game, const struct fault 
 		fault->frame, game_kind_names[fault->kind], game_cause_names[fault->kind], getpid(),
 		game->tids[place->role], place->role == ROLE_LOGIC ? "Logic" : "Render", place->function,
 		place->caller, fault->begin_ns, fault->end_ns, fault->cpu_ns, fault->want_ns);
-	if (fault->has_culprit)
-		fprintf(file, ",\"by\":{\"pid\":%d,\"tid\":%d,\"name\":\"%s\",\"function\":%s%s%s}",
-			fault->culprit.pid, fault->culprit.tid, fault->culprit.name,
-			fault->culprit.function ? "\"" : "",
-			fault->culprit.function ? fault->culprit.function : "null",
-			fault->culprit.function ? "\"" : "");
+	if (fault->has_culprit && fault->culprit.function)
+		fprintf(file,
+			",\"by\":{\"pid\":%d,\"tid\":%d,\"name\":\"%s\",\"function\":\"%s\",\"caller\":\"%"
+			"s\"}",
+			fault->culprit.pid, fault->culprit.tid, fault->culprit.name, fault->culprit.function,
+			fault->culprit.caller);
+	else if (fault->has_culprit)
+		fprintf(file, ",\"by\":{\"pid\":%d,\"tid\":%d,\"name\":\"%s\",\"function\":null}",
+			fault->culprit.pid, fault->culprit.tid, fault->culprit.name);
 	else
 		fprintf(file, ",\"by\":null");
 	if (missing)
