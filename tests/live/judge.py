@@ -26,6 +26,7 @@ LEDGER_SHARE = 0.005
 CPU_SHARE = 0.01
 VOID_SHARE = 0.2
 DISTURBED_SHARE = 0.25
+LATE = 1.2
 
 
 class Truth:
@@ -171,14 +172,13 @@ def judge_faults(truth, slow_of, arguments, judgement):
                      "right place, thread and culprit: less than %d %%" % (100 * SHARE))
 
 
-def judge_ordinary(truth, report, slow_of, judgement):
+def judge_ordinary(truth, slow_of, judgement):
     """Verdicts on frames without a fault. One that truly was late (other load) may have one."""
     late = 0
-    budget = report["frames"]["budget_ns"] or truth.start["period_ns"]
     for number, slow in sorted(slow_of.items()):
         if number in truth.fault_of or not slow.get("verdict"):
             continue
-        if truth.time(number) > budget:
+        if truth.time(number) > LATE * truth.median:
             late += 1
             print("late   frame %d took %.1f ms without a fault (waited %.1f ms for a core)\n       says %s" % (
                 number, truth.time(number) / 1e6, truth.delay(number) / 1e6, show(slow)))
@@ -238,7 +238,7 @@ def main():
     judgement.demand(abs(count - frames) <= 2, "%d frames instead of %d" % (count, frames))
     if not arguments.no_faults:
         judge_faults(truth, slow_of, arguments, judgement)
-    late = judge_ordinary(truth, report, slow_of, judgement)
+    late = judge_ordinary(truth, slow_of, judgement)
     judge_ledgers(report, judgement)
     judge_cpu(truth, report, judgement)
     if arguments.no_faults:

@@ -279,7 +279,8 @@ int main(int argc, char **argv)
 		fprintf(stderr, "game: %s: %s\n", game.options.directory, strerror(errno));
 		return 1;
 	}
-	if (!helper_start(&game) || !rival_start(&game)) {
+	/* in this order: the helper ends when nobody holds the other ends of its sockets any more */
+	if (!rival_start(&game) || !helper_start(&game)) {
 		fprintf(stderr, "game: the helper or the rival did not start: %s\n", strerror(errno));
 		return 1;
 	}

@@ -132,7 +132,7 @@ void helper_stop(struct game *game)
 	waitpid(game->helper_pid, NULL, 0);
 }
 
-/* The rival. */
+/* The rival. It is woken by the thread that it will disturb, and takes its core a moment later. */
 
 static const char *const rival_names[] = {"indexer", "updater", "telemetryd", "scanner", "backupd"};
 
@@ -169,6 +169,7 @@ NOINLINE static void rival_loop(struct game *game, struct rival_control *control
 		seen = atomic_load(&control->command);
 		if (atomic_load(&control->cpu) < 0)
 			return;
+		usleep(300); /* then it strikes in the middle of what the other does next */
 		atomic_store(&control->running, seen);
 		scan_everything(game, atomic_load(&control->length_ns));
 		atomic_store(&control->running, 0);
