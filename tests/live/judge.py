@@ -72,11 +72,13 @@ def set_aside(truth, fault):
         return fault["why"]
     if fault["frame"] not in truth.frames:
         return "its frame is not in the log"
-    excess = truth.time(fault["frame"]) - truth.median
+    excess, length = truth.time(fault["frame"]) - truth.median, fault["end_ns"] - fault["begin_ns"]
+    if excess > 1.5 * length:
+        return "disturbed by other load"
     if fault["kind"] not in ("preempt", "run_queue"):
         if truth.delay(fault["frame"]) > DISTURBED_SHARE * excess:
             return "disturbed by other load"
-    elif fault["cpu_ns"] * 4 > fault["end_ns"] - fault["begin_ns"]:
+    elif fault["cpu_ns"] * 4 > length:
         return "disturbed by other load"
     return None
 
