@@ -20,7 +20,7 @@ enum {
 static const struct fperf_frame_candidate table[] = {
 	/* vkQueuePresentKHR(queue, info): programs ask for the driver's address and bypass every export. */
 	{"libvulkan_*", NULL, RANK_DRIVER, 0},
-	{"libGLX_nvidia.so.0", NULL, RANK_DRIVER, 0},
+	{"libGLX_nvidia.so.*", NULL, RANK_DRIVER, 0},
 	{"libvk_swiftshader.so", NULL, RANK_DRIVER, 0},
 	{"amdvlk64.so", NULL, RANK_DRIVER, 0},
 	/* Surface::queueBuffer(this, ANativeWindowBuffer *, int[, SurfaceQueueBufferOutput *]) */

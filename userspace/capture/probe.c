@@ -2,6 +2,7 @@
 
 #include <bpf/libbpf.h>
 
+#include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -68,6 +69,15 @@ size_t fperf_probe__count(void)
 	return sizeof(rows) / sizeof(rows[0]);
 }
 
+/* What is refused to this user says nothing about the kernel. */
+static bool is_refusal(const char *detail)
+{
+	char privileges[FPERF_PROBE_DETAIL];
+
+	return (strstr(detail, strerror(EPERM)) || strstr(detail, strerror(EACCES))) &&
+	       probe_privileges(privileges) != FPERF_PROBE_WORKS;
+}
+
 void fperf_probe__run(size_t index, struct fperf_probe_result *result)
 {
 	const struct row *row = &rows[index];
@@ -76,6 +86,8 @@ void fperf_probe__run(size_t index, struct fperf_probe_result *result)
 		.name = row->name, .required = row->required, .lost = row->lost, .advice = row->advice};
 	libbpf_set_print(NULL); /* what matters is in the detail */
 	result->state = row->run(result->detail);
+	if (result->state != FPERF_PROBE_WORKS && is_refusal(result->detail))
+		result->advice = rows[0].advice;
 }
 
 const char *fperf_probe__state_name(enum fperf_probe_state state)

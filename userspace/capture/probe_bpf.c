@@ -122,8 +122,12 @@ enum fperf_probe_state probe_task_iterator(char *detail)
 
 static enum fperf_probe_state helper_try(char *detail, int number)
 {
-	int result = libbpf_probe_bpf_helper(BPF_PROG_TYPE_TRACING, (enum bpf_func_id)number, NULL);
+	int program = probe_program_load(BPF_PROG_TYPE_RAW_TRACEPOINT, 0, 0), result;
 
+	if (program < 0) /* then nothing can be said about helpers */
+		return missing(detail, "loading a program fails", program);
+	close(program);
+	result = libbpf_probe_bpf_helper(BPF_PROG_TYPE_TRACING, (enum bpf_func_id)number, NULL);
 	if (result == -EOPNOTSUPP) /* libbpf can't load programs of that type without a target */
 		result =
 			libbpf_probe_bpf_helper(BPF_PROG_TYPE_RAW_TRACEPOINT, (enum bpf_func_id)number, NULL);

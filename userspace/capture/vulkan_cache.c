@@ -141,7 +141,8 @@ void fperf_vulkan_cache__put(const char *directory, const uint8_t *build_id, siz
 	int directory_fd, fd;
 	bool written;
 
-	if (!size || size > FPERF_BUILD_ID_MAX || strchr(answer->path, '\n') || !directories_make(directory))
+	if (!size || size > FPERF_BUILD_ID_MAX || (answer->found && !answer->build_id_size) ||
+	    strchr(answer->path, '\n') || !directories_make(directory))
 		return;
 	directory_fd = directory_open(directory);
 	if (directory_fd < 0)
