@@ -7,6 +7,7 @@
 struct user_regs {
 	__u64 pc, sp, fp;
 	__u64 lr;      /* arm64; 0 on x86-64 */
+	__u64 bx;      /* x86-64; 0 on arm64 */
 	__u64 args[3]; /* of the system call, when in one */
 	__s32 syscall; /* -1: not in a system call */
 	__s32 valid;
@@ -50,6 +51,7 @@ static __always_inline void user_regs_read(struct task_struct *task, struct user
 	out->sp = regs.sp;
 	out->fp = regs.bp;
 	out->lr = 0;
+	out->bx = regs.bx;
 	/* The entry code leaves -1 here for interrupts and exceptions. */
 	out->syscall = (__s64)regs.orig_ax >= 0 && regs.orig_ax < 4096 ? (__s32)regs.orig_ax : -1;
 	out->args[0] = regs.di;
@@ -63,6 +65,7 @@ static __always_inline void user_regs_read(struct task_struct *task, struct user
 	BPF_CORE_READ_INTO(&regs.regs, kernel_regs, regs);
 	out->fp = regs.regs[29];
 	out->lr = regs.regs[30];
+	out->bx = 0;
 	out->syscall = BPF_CORE_READ(kernel_regs, syscallno);
 	if (out->syscall < 0 || out->syscall >= 4096)
 		out->syscall = -1;

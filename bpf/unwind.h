@@ -173,6 +173,7 @@ static __always_inline void unwind_begin(struct unwind_state *state, const struc
 	state->pc = regs->pc & unwind_address_mask;
 	state->sp = regs->sp;
 	state->fp = regs->fp;
+	state->bx = regs->bx;
 	state->lr = regs->lr & unwind_address_mask;
 	state->registers = (__u64)task_user_regs(task);
 	state->flags = UNWIND_PC | UNWIND_LEAF | UNWIND_LR;

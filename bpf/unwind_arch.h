@@ -5,34 +5,56 @@
 
 #if defined(FPERF_UNWIND_X86)
 
-/* Return address and caller's fp. They usually lie together, so that one read gets both. */
+/* How far below the CFA the caller's rbx is saved; 0: it is unchanged or lost. */
+static __always_inline fperf_u32 unwind_bx_distance(struct unwind_state *state, fperf_u32 rule)
+{
+	fperf_u32 code = (rule >> 4 & 3) | (rule >> 5 & 4);
+
+	if ((rule & 0xf) == FPERF_RULE_LARGE)
+		code = (rule >> 4 & 3) == FPERF_RULE_BX_LARGE_LOST ? FPERF_RULE_BX_LOST : FPERF_RULE_BX_SAME;
+	if (code == FPERF_RULE_BX_LOST)
+		state->flags |= UNWIND_BX_LOST;
+	return code && code <= FPERF_RULE_BX_SLOTS ? (code + 1) * 8 : 0;
+}
+
+/* Return address, and the caller's fp and rbx. They usually lie together, so that one read gets all. */
 static __always_inline int unwind_saved(struct unwind_state *state, fperf_u32 rule, fperf_u64 cfa,
 					fperf_u64 slot, fperf_u64 *ra)
 {
-	fperf_u64 distance = cfa - slot;
+	fperf_u32 bx = unwind_bx_distance(state, rule), fp = 0, size;
 
-	(void)rule;
 	state->slot = cfa - 8;
-	if (slot && distance >= 16 && distance <= 64 && !(distance & 7)) {
-		fperf_u32 size = distance & 0x78;
-
-		/* the compiler must not widen what the verifier has seen bounded */
-		__asm__ volatile("" : "+r"(size));
-		if (size > sizeof(state->words) || unwind_read(state->words, size, slot))
-			return -1;
-		*ra = state->words[(distance / 8 - 1) & 7];
-		state->fp = state->words[0];
-		state->flags &= ~UNWIND_FP_LOST;
-		return 0;
-	}
-	if (unwind_read(ra, 8, cfa - 8))
+	if (slot && cfa - slot >= 16 && cfa - slot <= 64 && !((cfa - slot) & 7))
+		fp = (fperf_u32)(cfa - slot);
+	size = (fp > bx ? fp : bx) & 0x78;
+	if (!size)
+		size = 8;
+	__asm__ volatile("" : "+r"(size)); /* the compiler must not forget what the verifier is to see */
+	if (size > sizeof(state->words) || unwind_read(state->words, size, cfa - size))
 		return -1;
-	if (slot) {
-		if (unwind_read(&state->fp, 8, slot))
-			return -1;
-		state->flags &= ~UNWIND_FP_LOST;
+	*ra = state->words[(size / 8 - 1) & 7];
+	if (bx) {
+		state->bx = state->words[((size - bx) / 8) & 7];
+		state->flags &= ~UNWIND_BX_LOST;
 	}
+	if (fp)
+		state->fp = state->words[((size - fp) / 8) & 7];
+	else if (slot && unwind_read(&state->fp, 8, slot))
+		return -1;
+	if (slot)
+		state->flags &= ~UNWIND_FP_LOST;
 	return 0;
+}
+
+/* A register that a CFA comes from, other than sp and fp. */
+static __always_inline int unwind_base_register(struct unwind_state *state, fperf_u32 number,
+						fperf_u64 *value)
+{
+	if (number == 3) { /* rbx */
+		*value = state->bx;
+		return state->flags & UNWIND_BX_LOST ? -1 : 0;
+	}
+	return state->flags & UNWIND_LEAF ? unwind_register(state, number, value) : -1;
 }
 
 /* Do the bytes before `address` end in a call? All encodings of call rel32 and of call r/m64. */
@@ -62,12 +84,13 @@ static __always_inline int unwind_after_call(fperf_u64 address)
 }
 
 /* The registers that the kernel saved where the trampoline's sp points: struct ucontext of asm/ucontext.h,
- * whose general registers begin at 40; rbp is at 120, rsp at 160, rip at 168. */
+ * whose general registers begin at 40; rbp is at 120, rbx at 128, rsp at 160, rip at 168. */
 static __always_inline int unwind_context(struct unwind_state *state)
 {
 	if (unwind_read(state->words, 56, state->sp + 120))
 		return -1;
 	state->fp = state->words[0];
+	state->bx = state->words[1];
 	state->sp = state->words[5];
 	state->pc = state->words[6];
 	return 0;
@@ -128,6 +151,13 @@ static __always_inline int unwind_code_step(struct unwind_state *state)
 }
 
 #else
+
+/* A register that a CFA comes from, other than sp and fp. */
+static __always_inline int unwind_base_register(struct unwind_state *state, fperf_u32 number,
+						fperf_u64 *value)
+{
+	return state->flags & UNWIND_LEAF ? unwind_register(state, number, value) : -1;
+}
 
 /* Return address and caller's fp: a frame record holds both, in this order. */
 static __always_inline int unwind_saved(struct unwind_state *state, fperf_u32 rule, fperf_u64 cfa,

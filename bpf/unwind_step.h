@@ -26,10 +26,11 @@
 #define UNWIND_MODE_TABLE 2 /* rows only */
 
 /* state->flags */
-#define UNWIND_PC      1u /* pc is an interrupted pc, not a return address */
-#define UNWIND_LEAF    2u /* the task's registers are this function's: any of them may be asked for */
-#define UNWIND_LR      4u /* lr is this function's (arm64) */
-#define UNWIND_FP_LOST 8u /* fp is not known here */
+#define UNWIND_PC      1u  /* pc is an interrupted pc, not a return address */
+#define UNWIND_LEAF    2u  /* the task's registers are this function's: any of them may be asked for */
+#define UNWIND_LR      4u  /* lr is this function's (arm64) */
+#define UNWIND_FP_LOST 8u  /* fp is not known here */
+#define UNWIND_BX_LOST 16u /* nor is bx */
 
 #define UNWIND_FAR	   (16ull << 20) /* a frame pointer further up than this is none */
 #define UNWIND_SIGNALS_MAX 16
@@ -40,7 +41,9 @@
 #define UNWIND_TAIL	   (FPERF_USER_DEPTH - UNWIND_HEAD) /* ... and so many at the root; a power of two */
 
 struct unwind_state {
-	fperf_u64 pc, sp, fp, lr;
+	fperf_u64 pc, sp, fp;
+	fperf_u64 lr;	/* arm64 */
+	fperf_u64 bx;	/* x86-64 */
 	fperf_u64 at;	/* address whose rule is wanted: pc, or the last byte of the call */
 	fperf_u64 slot; /* where the last return address was read, 0: in a register */
 	fperf_u64 registers;
@@ -234,7 +237,7 @@ static __always_inline int unwind_signal(struct unwind_state *state)
 	if (!state->pc)
 		return unwind_end(state, FPERF_STACK_COMPLETE);
 	state->slot = 0;
-	state->flags &= ~(UNWIND_LEAF | UNWIND_FP_LOST);
+	state->flags &= ~(UNWIND_LEAF | UNWIND_FP_LOST | UNWIND_BX_LOST);
 	state->flags |= UNWIND_PC | UNWIND_LR;
 	return 1;
 }
@@ -300,7 +303,7 @@ static __always_inline int unwind_cfa(struct unwind_state *state, fperf_u32 rule
 		*cfa = *base + ((state->pc & 15) >= (rule >> 16) ? 16 : 8);
 		return 0;
 	case FPERF_RULE_REGISTER:
-		if (!(state->flags & UNWIND_LEAF) || unwind_register(state, rule >> 16 & 31, base))
+		if (unwind_base_register(state, rule >> 16 & 31, base))
 			return -1;
 		*cfa = *base + (fperf_u64)(((fperf_s32)rule >> 21) * 8ll);
 		return 0;
@@ -371,6 +374,10 @@ static __always_inline int unwind_step(struct unwind_state *state)
 		unwind_record(state); /* a wrong caller is worse than none, but the leaf is a fact */
 		return unwind_end(state, FPERF_STACK_NO_MODULE);
 	}
+	/* A handler returns to the trampoline's first byte, which is no address behind a call. */
+	if ((rule & 0xf) == FPERF_RULE_SIGNAL ||
+	    (rule & FPERF_RULE_SIGNAL_FRAME && (rule & 0xf) < FPERF_RULE_SIGNAL))
+		state->flags |= UNWIND_PC;
 	unwind_record(state);
 	switch (rule & 0xf) {
 	case FPERF_RULE_END:

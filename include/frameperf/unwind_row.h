@@ -8,7 +8,8 @@
  * A rule packs into 32 bits:
  *
  *   bits  0-3   enum fperf_rule_kind: how the canonical frame address (CFA) is found
- *   bits  4-5   enum fperf_rule_ra: where the return address is
+ *   bits  4-5   arm64: enum fperf_rule_ra, where the return address is
+ *   bits  4-5,7 x86-64: where the caller's rbx is, FPERF_RULE_BX_*; in FPERF_RULE_LARGE bits 4-5 only
  *   bit   6     signal frame: the address found is an interrupted pc, not a return address
  *   bit   7     FPERF_RULE_LARGE only: the base is fp, not sp
  *   bits  8-15  where the caller's fp is, FPERF_RULE_FP_*
@@ -21,7 +22,7 @@
 
 #include "frameperf/wire.h"
 
-#define FPERF_UNWIND_VERSION 1
+#define FPERF_UNWIND_VERSION 2
 
 enum fperf_rule_kind {
 	FPERF_RULE_NONE = 0,  /* no unwind information covers this text */
@@ -46,10 +47,17 @@ enum fperf_rule_kind {
 };
 
 enum fperf_rule_ra {
-	FPERF_RULE_RA_DEFAULT = 0, /* x86-64: at CFA - 8; arm64: still in the link register */
+	FPERF_RULE_RA_DEFAULT = 0, /* x86-64, always: at CFA - 8; arm64: still in the link register */
 	FPERF_RULE_RA_NEXT_FP = 1, /* at the slot of the caller's fp + 8 (arm64 frame record) */
 	FPERF_RULE_RA_FP_SLOT = 2, /* at the slot that the fp field names; fp itself is unchanged */
 };
+
+/* rbx is the one other register whose value further up is wanted: the dynamic linker's resolver, which every
+ * first call through a lazy PLT enters, computes its CFA from it. 1..6 is "saved at CFA - 8 * (n + 1)". */
+#define FPERF_RULE_BX_SAME	 0u
+#define FPERF_RULE_BX_SLOTS	 6u
+#define FPERF_RULE_BX_LOST	 7u
+#define FPERF_RULE_BX_LARGE_LOST 3u /* the same in FPERF_RULE_LARGE, which knows only this and SAME */
 
 #define FPERF_RULE_SIGNAL_FRAME (1u << 6)
 #define FPERF_RULE_BASE_FP	(1u << 7)

@@ -47,6 +47,7 @@ struct cfi_state {
 	const uint8_t *expression;
 	size_t expression_size;
 	struct cfi_register fp, ra;
+	struct cfi_register bx; /* x86-64 */
 };
 
 struct cfi_cie {
@@ -101,6 +102,7 @@ uint32_t cfi_rule_pack(const struct cfi_section *section, const struct cfi_cie *
 
 /* DWARF numbers of the registers that matter. */
 enum {
+	CFI_X86_BX = 3,
 	CFI_X86_FP = 6,
 	CFI_X86_SP = 7,
 	CFI_X86_RA = 16,

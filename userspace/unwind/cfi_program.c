@@ -30,6 +30,8 @@ static struct cfi_register *program_register(struct program *program, uint64_t n
 		return &program->state->fp;
 	if (number == program->cie->ra_column)
 		return &program->state->ra;
+	if (number == CFI_X86_BX && program->section->machine == EM_X86_64)
+		return &program->state->bx;
 	return scratch;
 }
 
@@ -56,8 +58,9 @@ static void register_restore(struct program *program, uint64_t number)
 	struct cfi_register scratch;
 	const struct cfi_state *initial = &program->cie->initial;
 
-	*program_register(program, number, &scratch) =
-		number == program->cie->ra_column ? initial->ra : initial->fp;
+	*program_register(program, number, &scratch) = number == program->cie->ra_column ? initial->ra
+						       : number == CFI_X86_BX		 ? initial->bx
+											 : initial->fp;
 }
 
 static void cfa_set(struct program *program, uint64_t number, int64_t offset)

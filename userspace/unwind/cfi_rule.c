@@ -107,6 +107,21 @@ static uint32_t fp_field(const struct cfi_section *section, const struct cfi_reg
 	}
 }
 
+/* The bits for the caller's rbx. */
+static uint32_t bx_bits(const struct cfi_section *section, const struct cfi_register *bx, bool large)
+{
+	uint32_t code = FPERF_RULE_BX_LOST;
+
+	if (section->machine != EM_X86_64 || bx->kind == CFI_SAME)
+		return 0;
+	if (large)
+		return FPERF_RULE_BX_LARGE_LOST << 4;
+	if (bx->kind == CFI_OFFSET && bx->value % 8 == 0 && bx->value <= -16 &&
+	    -bx->value / 8 - 1 <= FPERF_RULE_BX_SLOTS)
+		code = (uint32_t)(-bx->value / 8 - 1);
+	return (code & 3) << 4 | (code & 4) << 5;
+}
+
 static bool fits(int64_t value, unsigned int bits)
 {
 	int64_t limit = (int64_t)8 << (bits - 1);
@@ -217,5 +232,9 @@ uint32_t cfi_rule_pack(const struct cfi_section *section, const struct cfi_cie *
 		return FPERF_RULE_UNSUPPORTED;
 	rule = copy.cfa_expression ? expression_pack(section, &copy, flags)
 				   : sum_pack(section, &copy, flags, copy.cfa_register, copy.cfa_offset);
-	return flags >> 4 & 3 && fp_is_lost(rule) ? (uint32_t)FPERF_RULE_UNSUPPORTED : rule;
+	if (flags >> 4 & 3 && fp_is_lost(rule))
+		return FPERF_RULE_UNSUPPORTED;
+	if (rule == FPERF_RULE_UNSUPPORTED)
+		return rule;
+	return rule | bx_bits(section, &state->bx, (rule & 0xf) == FPERF_RULE_LARGE);
 }

@@ -151,6 +151,7 @@ static void state_start(struct unwind_state *state, const struct host_registers 
 	state->sp = registers->sp;
 	state->fp = registers->fp;
 	state->lr = registers->lr;
+	state->bx = registers->all ? registers->all[3] : 0;
 	state->registers = (uintptr_t)registers->all;
 	state->flags = UNWIND_PC | UNWIND_LR | (registers->leaf ? UNWIND_LEAF : 0);
 }
@@ -170,6 +171,8 @@ static void state_finish(const struct unwind_state *state, struct host_stack *st
 	stack->sp = state->sp;
 	stack->fp = state->fp;
 	stack->fp_lost = state->flags & UNWIND_FP_LOST;
+	stack->bx = state->bx;
+	stack->bx_lost = state->flags & UNWIND_BX_LOST;
 }
 
 void host_unwinder_run(struct host_unwinder *host, const struct host_memory *memory,

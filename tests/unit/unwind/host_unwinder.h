@@ -27,6 +27,8 @@ struct host_stack {
 	uint64_t failed_at;
 	uint64_t sp, fp; /* after the last step */
 	bool fp_lost;
+	uint64_t bx;
+	bool bx_lost;
 };
 
 struct host_unwinder;

@@ -113,6 +113,17 @@ static bool saved_value(struct evaluation *eval, const Dwarf_Op *ops, size_t cou
 	return eval->is_value || eval->memory->read(eval->memory->context, *value, value, 8);
 }
 
+static bool register_known(Dwarf_Frame *frame, struct evaluation *eval, int number, uint64_t *value)
+{
+	Dwarf_Op memory[3], *ops;
+	size_t count;
+
+	*value = eval->registers->all[number];
+	if (dwarf_frame_register(frame, number, memory, &ops, &count) || (!count && ops == memory))
+		return false;
+	return !count || saved_value(eval, ops, count, value);
+}
+
 static enum libdw_answer caller_from_frame(Dwarf_Frame *frame, struct evaluation *eval,
 					   struct libdw_caller *caller)
 {
@@ -128,12 +139,8 @@ static enum libdw_answer caller_from_frame(Dwarf_Frame *frame, struct evaluation
 		return LIBDW_END;
 	if (!count || !saved_value(eval, ops, count, &caller->ra))
 		return LIBDW_UNKNOWN;
-	caller->fp = eval->registers->fp;
-	caller->fp_known = true;
-	if (dwarf_frame_register(frame, 6, memory, &ops, &count) || (!count && ops == memory))
-		caller->fp_known = false;
-	else if (count && !saved_value(eval, ops, count, &caller->fp))
-		caller->fp_known = false;
+	caller->fp_known = register_known(frame, eval, 6, &caller->fp);
+	caller->bx_known = register_known(frame, eval, 3, &caller->bx);
 	return LIBDW_FRAME;
 }
 

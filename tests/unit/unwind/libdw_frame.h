@@ -14,8 +14,8 @@ enum libdw_answer {
 };
 
 struct libdw_caller {
-	uint64_t cfa, ra, fp;
-	bool fp_known;
+	uint64_t cfa, ra, fp, bx;
+	bool fp_known, bx_known;
 };
 
 /* `registers->all` must hold 16 registers. `pc` is an address of the ELF file. */

@@ -82,6 +82,8 @@ static void row_compare(struct comparison *comparison, Dwarf_CFI *cfi, uint64_t 
 		wrong(comparison, address, rule, "return address", stack.frames[0], caller.ra);
 	else if (!stack.fp_lost && (!caller.fp_known || stack.fp != caller.fp))
 		wrong(comparison, address, rule, "fp", stack.fp, caller.fp);
+	else if (!stack.bx_lost && caller.bx_known && stack.bx != caller.bx)
+		wrong(comparison, address, rule, "rbx", stack.bx, caller.bx);
 	else
 		comparison->equal++;
 }
