@@ -40,7 +40,7 @@ const struct fperf_schema_type fperf_schema_types[FPERF_RECORD_TYPES] = {
 	[FPERF_RECORD_MAPPING] =
 		DICTIONARY(mapping, KEY3(mapping, process, start, from_ns), .source = FPERF_SOURCE_MAPPING),
 	[FPERF_RECORD_KERNEL_SYMBOL] = DICTIONARY(kernel_symbol, .source = FPERF_SOURCE_KALLSYMS),
-	[FPERF_RECORD_JIT_SYMBOL] = DICTIONARY(jit_symbol, .source = FPERF_SOURCE_MAPPING),
+	[FPERF_RECORD_JIT_SYMBOL] = DICTIONARY(jit_symbol, .source = FPERF_SOURCE_JIT),
 	[FPERF_RECORD_MARKER] = WITH_ID(marker, .source = FPERF_SOURCE_FRAME),
 	[FPERF_RECORD_STACK] = WITH_ID(stack, .tail = FPERF_TAIL_FRAMES, .source = FPERF_SOURCE_SAMPLE),
 	[FPERF_RECORD_SOURCE] = DICTIONARY(source, KEY1(source, source), .closing = 1),
