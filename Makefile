@@ -85,8 +85,14 @@ $(BUILD)/workloads/game-nofp: $(workload_sources) tests/workloads/game.h
 	@mkdir -p $(@D)
 	$(CC) $(workload_flags) -fomit-frame-pointer $(workload_sources) -o $@
 
+# Programs of the live tests that use our own library.
+live_programs := $(patsubst tests/live/%.c,$(BUILD)/live/%,$(wildcard tests/live/*.c))
+$(BUILD)/live/%: $(BUILD)/tests/live/%.o $(BUILD)/libframeperf.a
+	@mkdir -p $(@D)
+	$(CC) $(all_ldflags) $^ $(libs) -o $@
+
 .PHONY: live
-live: $(BUILD)/frameperf $(targets) $(workloads) ## live tests: real BPF on this machine; LIVE=PATTERN narrows
+live: $(BUILD)/frameperf $(live_programs) $(targets) $(workloads) ## live tests: real BPF on this machine; LIVE=PATTERN narrows
 	BUILD=$(BUILD) tests/live/run.sh $(LIVE)
 
 # Everything under test has ASan and UBSan in its user space.
@@ -94,7 +100,7 @@ test_build := build-asan
 .PHONY: deps test test-programs
 deps: ## installs the Debian packages that building and testing need, where missing
 	sh tests/deps.sh
-test-programs: $(BUILD)/frameperf $(BUILD)/unit-tests $(targets) $(workloads)
+test-programs: $(BUILD)/frameperf $(BUILD)/unit-tests $(live_programs) $(targets) $(workloads)
 test: ## all tests: unit, command line, live (as root)
 	sh tests/deps.sh
 	+$(MAKE) -j2 SANITIZE=1 BUILD=$(test_build) test-programs
@@ -114,7 +120,7 @@ fuzz: ## builds the fuzzers with clang and runs each for FUZZ seconds (0: only b
 	sh tests/fuzz/run.sh build-fuzz/fuzz $(FUZZ)
 
 formatted := $(wildcard include/frameperf/*.h userspace/*/*.[ch] tools/*.[ch] bpf/*.[ch] vmlinux/*.h \
-	       tests/unit/*.[ch] tests/unit/*/*.[ch] tests/workloads/*.[ch] tests/live/targets/*.[ch] tests/fuzz/*.[ch] \
+	       tests/unit/*.[ch] tests/unit/*/*.[ch] tests/workloads/*.[ch] tests/live/*.[ch] tests/live/targets/*.[ch] tests/fuzz/*.[ch] \
 	       tests/bench/*.[ch])
 
 .PHONY: format check-format check-layers

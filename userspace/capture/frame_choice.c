@@ -62,6 +62,15 @@ size_t fperf_frame_choose(const struct fperf_frame_count *counts, size_t count, 
 	return best;
 }
 
+static size_t fired_count(const struct fperf_frame_count *counts, size_t count)
+{
+	size_t fired = 0;
+
+	for (size_t i = 0; i < count; i++)
+		fired += counts[i].hits != 0;
+	return fired;
+}
+
 void fperf_frame_explain(const struct fperf_frame_count *counts, size_t count, size_t chosen, size_t index,
 			 char *text, size_t size)
 {
@@ -72,9 +81,8 @@ void fperf_frame_explain(const struct fperf_frame_count *counts, size_t count, s
 		snprintf(text, size, "never fired");
 	else if (is_too_fast(it))
 		snprintf(text, size, "fired %.0f times a second, faster than frames can be", rate_hz(it));
-	else if (index == chosen && chosen == busiest && count == 1)
-		snprintf(text, size, "the only one that is there, fired %llu times",
-			 (unsigned long long)it->hits);
+	else if (index == chosen && fired_count(counts, count) == 1)
+		snprintf(text, size, "the only one that fires");
 	else if (index == chosen)
 		snprintf(text, size, "nearest to the driver of those that fire for each frame");
 	else if (busiest != FPERF_FRAME_NONE && it->tid != counts[busiest].tid)

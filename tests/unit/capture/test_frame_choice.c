@@ -90,6 +90,8 @@ Test(capture, frame_boundaries_are_explained)
 		fperf_frame_explain(counts, 5, chosen, i, text, sizeof(text));
 		cr_expect(strstr(text, words[i]), "%zu: %s", i, text);
 	}
+	fperf_frame_explain(counts, 1, 0, 0, text, sizeof(text));
+	cr_expect(strstr(text, "the only one"), "%s", text);
 }
 
 static struct fperf_mark_hits hits(uint64_t count, uint64_t first_ns, uint64_t last_ns)
