@@ -7,7 +7,7 @@ cost   ns per call of each BPF program (kernel.bpf_stats_enabled), recorder CPU 
 size   session bytes per minute beside perf record (frame pointers; with sched events) on runs of the same game
 onoff  frame times with recording switched on and off at random inside one run
 
-Needs root, linux-perf, bpftool and the games (tests/games/play --install). Timings on a shared machine are noisy: run it
+Needs root, linux-perf (called with -B -N, because 6.1 can abort over build IDs), bpftool and the games (tests/games/play --install). Timings on a shared machine are noisy: run it
 on an idle one and compare only figures of one call.
 """
 import argparse
@@ -108,12 +108,12 @@ def bench_size(args):
         with tempfile.TemporaryDirectory() as tmp:
             for name, argv in (
                 ("frameperf, everything on", [args.frameperf, "record", "-q", "-o", f"{tmp}/s", "--"]),
-                ("perf, fp", ["perf", "record", "-q", "-e", "cpu-clock", "-F", "999", "-g", "-o", f"{tmp}/s", "--"]),
-                ("perf, fp, -z", ["perf", "record", "-q", "-z", "-e", "cpu-clock", "-F", "999", "-g", "-o", f"{tmp}/s", "--"]),
+                ("perf, fp", ["perf", "record", "-q", "-B", "-N", "-e", "cpu-clock", "-F", "999", "-g", "-o", f"{tmp}/s", "--"]),
+                ("perf, fp, -z", ["perf", "record", "-q", "-B", "-N", "-z", "-e", "cpu-clock", "-F", "999", "-g", "-o", f"{tmp}/s", "--"]),
                 ("perf, fp + sched events, system-wide",
-                 ["perf", "record", "-q", "-a", "-e", "cpu-clock", "-e", "sched:sched_switch", "-e", "sched:sched_waking",
+                 ["perf", "record", "-q", "-B", "-N", "-a", "-e", "cpu-clock", "-e", "sched:sched_switch", "-e", "sched:sched_waking",
                   "-F", "999", "-g", "-o", f"{tmp}/s", "--"]),
-                ("perf, dwarf 16 KB", ["perf", "record", "-q", "-e", "cpu-clock", "-F", "999", "--call-graph", "dwarf,16384",
+                ("perf, dwarf 16 KB", ["perf", "record", "-q", "-B", "-N", "-e", "cpu-clock", "-F", "999", "--call-graph", "dwarf,16384",
                                        "-o", f"{tmp}/s", "--"]),
             ):
                 t0 = time.time()
@@ -129,21 +129,25 @@ def bench_size(args):
                     os.unlink(os.path.join(tmp, leftover))
 
 
+def write_event(path, line):
+    fd = os.open(path, os.O_WRONLY | os.O_APPEND)  # tracefs does not seek, as open() of Python would
+    os.write(fd, line.encode() + b"\n")
+    os.close(fd)
+
+
 def swap_times(tmp, pid, seconds):
     """Presents of the game, seen by a uprobe of the kernel's own tracer: the same cost whether we record or not."""
     events = "/sys/kernel/tracing/uprobe_events"
     offset = next(l.split()[0] for l in sh("nm", "-D", SWAP).stdout.splitlines() if l.endswith(" T glXSwapBuffers"))
-    with open(events, "a", encoding="ascii") as file:
-        file.write(f"p:fpbench/swap {SWAP}:0x{offset}\n")
+    write_event(events, f"p:fpbench/swap {SWAP}:0x{offset}")
     try:
         data = os.path.join(tmp, "perf.data")
-        subprocess.run(["perf", "record", "-q", "-k", "CLOCK_MONOTONIC", "-e", "fpbench:swap", "-p", str(pid), "-o", data,
+        subprocess.run(["perf", "record", "-q", "-B", "-N", "-k", "CLOCK_MONOTONIC", "-e", "fpbench:swap", "-p", str(pid), "-o", data,
                         "--", "sleep", str(seconds)], check=False, stderr=subprocess.DEVNULL)
         out = sh("perf", "script", "-i", data, "--ns", "-F", "time").stdout
         return [float(x.rstrip(": \n")) for x in out.splitlines() if x.strip()]
     finally:
-        with open(events, "a", encoding="ascii") as file:
-            file.write("-:fpbench/swap\n")
+        write_event(events, "-:fpbench/swap")
 
 
 def toggle(args, pid, seconds, tool, rng, spans):
@@ -169,8 +173,8 @@ def toggle(args, pid, seconds, tool, rng, spans):
 
 def bench_onoff(args):
     tools = {"frameperf, everything on": [args.frameperf, "record", "-q", "-o", "@OUT@", "-p", "@PID@", "-F", str(args.hz)],
-             "perf record, fp": ["perf", "record", "-q", "-e", "cpu-clock", "-F", "999", "-g", "-o", "@OUT@", "-p", "@PID@"],
-             "perf record, dwarf 16 KB": ["perf", "record", "-q", "-e", "cpu-clock", "-F", "999", "--call-graph",
+             "perf record, fp": ["perf", "record", "-q", "-B", "-N", "-e", "cpu-clock", "-F", "999", "-g", "-o", "@OUT@", "-p", "@PID@"],
+             "perf record, dwarf 16 KB": ["perf", "record", "-q", "-B", "-N", "-e", "cpu-clock", "-F", "999", "--call-graph",
                                           "dwarf,16384", "-o", "@OUT@", "-p", "@PID@"]}
     rng = random.Random(args.seed)
     print("\n| game | tool | frame time off | on | cost, median of runs | runs | switches |\n|---|---|---|---|---|---|---|")

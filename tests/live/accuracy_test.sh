@@ -27,7 +27,7 @@ test_20000_switches_stay_affordable() {
 
 test_doom_agrees_with_perf() {
 	# Both watch the same run. Rank of self time, for all above 3 %: by module and function where perf has a name.
-	"$PLAY" dsda-doom 60 -- "$FP" record -o "$PWD/s.fperf" -- perf record -q -e cpu-clock -F 999 -o "$PWD/perf.data" \
+	"$PLAY" dsda-doom 60 -- "$FP" record -o "$PWD/s.fperf" -- perf record -q -B -N -e cpu-clock -F 999 -o "$PWD/perf.data" \
 		>game.log 2>&1 || die "run fails: $(tail -5 game.log)"
 	valid
 	perf script -i perf.data -F comm,ip,sym,dso >perf.txt 2>/dev/null
