@@ -100,7 +100,7 @@ test_build := build-asan
 .PHONY: deps test test-programs
 deps: ## installs the Debian packages that building and testing need, where missing
 	sh tests/deps.sh
-test-programs: $(BUILD)/frameperf $(BUILD)/unit-tests $(live_programs) $(targets) $(workloads)
+test-programs: $(BUILD)/frameperf $(BUILD)/unit-tests $(BUILD)/make_session $(live_programs) $(targets) $(workloads)
 test: ## all tests: unit, command line, live (as root)
 	sh tests/deps.sh
 	+$(MAKE) -j2 SANITIZE=1 BUILD=$(test_build) test-programs
@@ -119,9 +119,17 @@ fuzz: ## builds the fuzzers with clang and runs each for FUZZ seconds (0: only b
 	+$(MAKE) -j2 SANITIZE=1 BUILD=build-fuzz CC=$(CLANG) CFLAGS="-O1 -g -fsanitize=fuzzer-no-link" fuzz-programs
 	sh tests/fuzz/run.sh build-fuzz/fuzz $(FUZZ)
 
+# Command line tests: session files of known content come from make_session.
+$(BUILD)/make_session: $(BUILD)/tests/cli/make_session.o $(BUILD)/libframeperf.a
+	$(CC) $(all_ldflags) $^ $(libs) -o $@
+
+.PHONY: cli
+cli: $(BUILD)/frameperf $(BUILD)/make_session ## tests of the command line; CLI=PATTERN narrows
+	BUILD=$(BUILD) tests/cli/run.sh $(CLI)
+
 formatted := $(wildcard include/frameperf/*.h userspace/*/*.[ch] tools/*.[ch] bpf/*.[ch] vmlinux/*.h \
 	       tests/unit/*.[ch] tests/unit/*/*.[ch] tests/workloads/*.[ch] tests/live/*.[ch] tests/live/targets/*.[ch] tests/fuzz/*.[ch] \
-	       tests/bench/*.[ch])
+	       tests/bench/*.[ch] tests/cli/*.[ch])
 
 .PHONY: format check-format check-layers
 format: ## clang-format everything in place

@@ -24,15 +24,7 @@ struct fperf_words fperf_text__thread(const struct fperf_thread_ref *thread)
 void fperf_text__verdict(const struct fperf_paint *paint, const struct fperf_verdict *verdict,
 			 unsigned int used, unsigned int indent)
 {
-	const char *text = verdict->text ? verdict->text : "";
-	char *whole = NULL;
-
-	if (verdict->share > 0 && verdict->share <= 1 && verdict->excess_ns &&
-	    asprintf(&whole, "%s → %s of %s ms explained", text, fperf_words__ms(verdict->excess_ns).text,
-		     fperf_words__ms((uint64_t)((double)verdict->excess_ns / verdict->share)).text) < 0)
-		whole = NULL;
-	fperf_paint__paragraph(paint, FPERF_STYLE_PLAIN, used, indent, whole ? whole : text);
-	free(whole);
+	fperf_paint__paragraph(paint, FPERF_STYLE_PLAIN, used, indent, verdict->text ? verdict->text : "");
 }
 
 /* What of a slow frame lies over the budget. */

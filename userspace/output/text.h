@@ -17,7 +17,7 @@ void fperf_text__missing(const struct fperf_report *report, const struct fperf_p
 void fperf_text__frame(const struct fperf_report *report, const struct fperf_paint *paint,
 		       const struct fperf_slow_frame *slow);
 
-/* "… → 24 of 25 ms explained", with the verdict's own text before it. */
+/* The verdict's text, wrapped, from column `used` on. */
 void fperf_text__verdict(const struct fperf_paint *paint, const struct fperf_verdict *verdict,
 			 unsigned int used, unsigned int indent);
 
