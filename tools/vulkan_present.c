@@ -2,9 +2,11 @@
  * where a Vulkan driver presents (see userspace/capture/vulkan_ask.h). */
 #include "vulkan_present.h"
 
+#include "capture/vulkan_ask.h"
 #include "capture/vulkan_driver.h"
 #include "options.h"
 
+#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <unistd.h>
@@ -24,7 +26,7 @@ int fperf_vulkan_present__main(int argc, char **argv)
 	if (!result)
 		result = fperf_vulkan_driver__find_present(argv[1], &place, &err);
 	if (result)
-		printf("%s\n", err.text);
+		printf("%s%s\n", result == -ENODEV ? FPERF_VULKAN_ABSENT : "", err.text);
 	else
 		printf("0x%" PRIx64 " %s\n", place.file_offset, place.path);
 	fflush(stdout);

@@ -124,7 +124,7 @@ static bool cache_answers(const struct fperf_vulkan_ask *ask, struct question *q
 	if (!fperf_vulkan_cache__get(ask->cache, question->build_id, question->build_id_size, answer))
 		return false;
 	if (!answer->found)
-		return !question->in_use;
+		return true;
 	if (answer->build_id_size == question->build_id_size &&
 	    !memcmp(answer->build_id, question->build_id, question->build_id_size))
 		snprintf(answer->path, sizeof(answer->path), "%s", question->path);
@@ -142,13 +142,7 @@ void fperf_vulkan_ask__driver(struct fperf_vulkan_ask *ask, pid_t pid, const cha
 
 		if (other->file.device != question.file.device || other->file.inode != question.file.inode)
 			continue;
-		if (in_use && !other->in_use) {
-			other->in_use = true;
-			if (other->state >= ANSWERED && !other->answer.found) {
-				other->pid = pid; /* it said no, but here it is in use: ask again */
-				other->state = WAITING;
-			}
-		}
+		other->in_use = other->in_use || in_use;
 		return;
 	}
 	question.path = strdup(path);
@@ -248,6 +242,8 @@ static bool answer_parse(struct question *question)
 
 static void helper_finish(struct fperf_vulkan_ask *ask, struct question *question, const char *failure)
 {
+	bool absent;
+
 	helper_end(question);
 	question->state = ANSWERED;
 	if (!failure && answer_parse(question)) {
@@ -258,12 +254,13 @@ static void helper_finish(struct fperf_vulkan_ask *ask, struct question *questio
 	question->answer.found = false;
 	question->said[question->said_size] = 0;
 	question->said[strcspn(question->said, "\n")] = 0;
-	fperf_log__write(ask->log, question->in_use ? FPERF_LOG_NOTE : FPERF_LOG_DETAIL,
+	absent = !failure && !strncmp(question->said, FPERF_VULKAN_ABSENT, strlen(FPERF_VULKAN_ABSENT));
+	fperf_log__write(ask->log, question->in_use && !absent ? FPERF_LOG_NOTE : FPERF_LOG_DETAIL,
 			 "%s: where this Vulkan driver presents is not known: %s", question->path,
 			 failure	   ? failure
 			 : *question->said ? question->said
 					   : "the helper said nothing");
-	if (!failure)
+	if (absent)
 		fperf_vulkan_cache__put(ask->cache, question->build_id, question->build_id_size,
 					&question->answer);
 }

@@ -11,9 +11,10 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-/* The hidden subcommand that a helper runs: `PROGRAM vulkan-present PID DRIVER`. It prints "0xOFFSET PATH"
- * and ends with 0, or prints a reason and ends with another status. */
+/* The hidden subcommand that a helper runs: `PROGRAM vulkan-present PID DRIVER`. It prints "0xOFFSET PATH";
+ * or a reason, after "absent: " when the driver works but finds nothing here that could present. */
 #define FPERF_VULKAN_COMMAND "vulkan-present"
+#define FPERF_VULKAN_ABSENT  "absent: "
 
 struct fperf_vulkan_ask;
 
@@ -23,7 +24,7 @@ int fperf_vulkan_ask__new(const char *program, const char *cache, const struct f
 void fperf_vulkan_ask__free(struct fperf_vulkan_ask *ask); /* ends helpers that still run */
 
 /* Asks the driver at `path`, as process `pid` sees it, once per file. `in_use`: the process has loaded it, so
- * an earlier "can't present" is not believed. */
+ * that the user should know of a failure. */
 void fperf_vulkan_ask__driver(struct fperf_vulkan_ask *ask, pid_t pid, const char *path, bool in_use);
 
 /* Takes the next answer that is there: where to put the probe. Never waits. */

@@ -2,13 +2,15 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <glob.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* One small text file per driver: this line, then "absent", or the offset, the build ID and the path. */
+/* One small text file per driver: this line, then "absent" and the devices there were, or the offset, the
+ * build ID and the path. */
 #define FIRST_LINE "frameperf vulkan driver 1"
 
 static void hex(const uint8_t *bytes, size_t size, char *text)
@@ -54,18 +56,41 @@ static int directory_open(const char *path)
 	return fd;
 }
 
+/* Which devices of GPUs exist: FNV-1a over their names and numbers, added up so that their order does not
+ * matter. */
+static unsigned long long devices_hash(void)
+{
+	static const char *const patterns[] = {"/dev/dri/*", "/dev/nvidia*", "/dev/kgsl*", "/dev/mali*"};
+	unsigned long long sum = 0;
+	glob_t found = {0};
+
+	for (size_t i = 0; i < sizeof(patterns) / sizeof(patterns[0]); i++)
+		glob(patterns[i], i ? GLOB_APPEND : 0, NULL, &found);
+	for (size_t i = 0; i < found.gl_pathc; i++) {
+		unsigned long long hash = 0xcbf29ce484222325ull;
+		struct stat stat_buf = {0};
+
+		stat(found.gl_pathv[i], &stat_buf);
+		for (const char *c = found.gl_pathv[i]; *c; c++)
+			hash = (hash ^ (unsigned char)*c) * 0x100000001b3ull;
+		sum += (hash ^ stat_buf.st_rdev) * 0x100000001b3ull;
+	}
+	globfree(&found);
+	return sum;
+}
+
 static bool answer_read(FILE *file, struct fperf_vulkan_answer *answer)
 {
 	char line[sizeof(answer->path) + 2], id[2 * FPERF_BUILD_ID_MAX + 2];
-	unsigned long long offset;
+	unsigned long long offset, devices;
 
 	memset(answer, 0, sizeof(*answer));
 	if (!fgets(line, sizeof(line), file) || strcmp(line, FIRST_LINE "\n"))
 		return false;
 	if (!fgets(line, sizeof(line), file))
 		return false;
-	if (!strcmp(line, "absent\n"))
-		return true;
+	if (sscanf(line, "absent %llx", &devices) == 1)
+		return devices == devices_hash(); /* another GPU may be there by now */
 	if (sscanf(line, "0x%llx %65s", &offset, id) != 2 ||
 	    !unhex(id, answer->build_id, &answer->build_id_size))
 		return false;
@@ -130,7 +155,7 @@ static bool answer_write(int fd, const struct fperf_vulkan_answer *answer)
 		size = snprintf(text, sizeof(text), "%s\n0x%llx %s\n%s\n", FIRST_LINE,
 				(unsigned long long)answer->file_offset, id, answer->path);
 	else
-		size = snprintf(text, sizeof(text), "%s\nabsent\n", FIRST_LINE);
+		size = snprintf(text, sizeof(text), "%s\nabsent %llx\n", FIRST_LINE, devices_hash());
 	return write(fd, text, (size_t)size) == size;
 }
 
