@@ -1,8 +1,8 @@
 #include "symbolize/dwarf_reader.h"
 
-#include "base/buf.h"
-#include "base/map.h"
 #include "base/vec.h"
+#include "symbolize/dwarf_scopes.h"
+#include "symbolize/dwarf_tree.h"
 
 #include <dwarf.h>
 #include <elfutils/libdw.h>
@@ -16,7 +16,6 @@
 #define UNIT_RANGE_STEPS                                                                                     \
 	64 /* ranges of other units that may begin between a range's start and the address                   \
 	    */
-#define NAME_MAX_BYTES ((size_t)64 << 10)
 
 struct unit {
 	Dwarf_Die die;	/* of the (skeleton) compile unit: lines and ranges */
@@ -49,11 +48,7 @@ struct fperf_dwarf_reader {
 	bool nested;	  /* functions inside functions are in the index, too */
 	struct function_range *functions;
 	size_t function_count, function_capacity;
-	/* Names that had to be put together, and where: address of the DIE, index + 1, 0: the DIE has none.
-	 */
-	struct fperf_map name_of;
-	char **names;
-	size_t name_count, name_capacity;
+	struct fperf_dwarf_scopes scopes;
 };
 
 static bool in_code(const struct fperf_dwarf_reader *reader, uint64_t address)
@@ -236,10 +231,7 @@ void fperf_dwarf_reader__close(struct fperf_dwarf_reader *reader)
 		return;
 	dwarf_end(reader->dwarf);
 	elf_end(reader->elf);
-	for (size_t i = 0; i < reader->name_count; i++)
-		free(reader->names[i]);
-	free(reader->names);
-	fperf_map__free(&reader->name_of);
+	fperf_dwarf_scopes__free(&reader->scopes);
 	free(reader->functions);
 	free(reader->ranges);
 	free(reader->units);
@@ -270,20 +262,6 @@ size_t fperf_dwarf_reader__units(const struct fperf_dwarf_reader *reader, uint64
 	return found;
 }
 
-/* Goes to the first child or next sibling; false at the end. Siblings follow in the file: damaged data whose
- * references go backwards would otherwise never end. */
-static bool die_child(Dwarf_Die *die, Dwarf_Die *child)
-{
-	return dwarf_child(die, child) == 0;
-}
-
-static bool die_next(Dwarf_Die *die)
-{
-	const void *before = die->addr;
-
-	return dwarf_siblingof(die, die) == 0 && (const char *)die->addr > (const char *)before;
-}
-
 static int function_add(struct fperf_dwarf_reader *reader, Dwarf_Die *die)
 {
 	Dwarf_Addr base, start, end;
@@ -308,7 +286,7 @@ static int functions_walk(struct fperf_dwarf_reader *reader, Dwarf_Die *die, boo
 {
 	Dwarf_Die child;
 
-	if (depth > DEPTH_MAX || !die_child(die, &child))
+	if (depth > DEPTH_MAX || !fperf_dwarf_tree__child(die, &child))
 		return 0;
 	do {
 		bool below;
@@ -335,7 +313,7 @@ static int functions_walk(struct fperf_dwarf_reader *reader, Dwarf_Die *die, boo
 		}
 		if (below && functions_walk(reader, &child, nested, depth + 1))
 			return -ENOMEM;
-	} while (die_next(&child));
+	} while (fperf_dwarf_tree__next(&child));
 	return 0;
 }
 
@@ -413,7 +391,7 @@ static size_t inlined_walk(Dwarf_Die *die, uint64_t address, Dwarf_Die *path, si
 {
 	Dwarf_Die child;
 
-	if (depth > DEPTH_MAX || !die_child(die, &child))
+	if (depth > DEPTH_MAX || !fperf_dwarf_tree__child(die, &child))
 		return count;
 	do {
 		size_t found = count;
@@ -430,7 +408,7 @@ static size_t inlined_walk(Dwarf_Die *die, uint64_t address, Dwarf_Die *path, si
 		found = inlined_walk(&child, address, path, found, depth + 1);
 		if (found != count || dwarf_tag(&child) == DW_TAG_inlined_subroutine)
 			return found;
-	} while (die_next(&child));
+	} while (fperf_dwarf_tree__next(&child));
 	return count;
 }
 
@@ -473,69 +451,6 @@ static bool names_need_scopes(Dwarf_Die *unit)
 	}
 }
 
-static bool is_scope(Dwarf_Die *die)
-{
-	switch (dwarf_tag(die)) {
-	case DW_TAG_namespace:
-	case DW_TAG_structure_type:
-	case DW_TAG_class_type:
-	case DW_TAG_union_type:
-	case DW_TAG_enumeration_type:
-		return true;
-	default:
-		return false;
-	}
-}
-
-/* "scope::scope::name", or NULL when there is no scope or no memory. The caller frees it. */
-static char *scopes_join(Dwarf_Die *declaration, const char *name)
-{
-	Dwarf_Die *scopes = NULL;
-	int count = dwarf_getscopes_die(declaration, &scopes);
-	struct fperf_buf text;
-
-	fperf_buf__init(&text, NAME_MAX_BYTES);
-	for (int i = count; i-- > 1;) { /* scopes[0] is the function itself */
-		const char *scope;
-
-		if (!is_scope(&scopes[i]))
-			continue;
-		scope = dwarf_diename(&scopes[i]);
-		if (!scope)
-			scope = dwarf_tag(&scopes[i]) == DW_TAG_namespace ? "(anonymous namespace)"
-									  : "{unnamed}";
-		fperf_buf__printf(&text, "%s::", scope);
-	}
-	free(scopes);
-	if (text.size)
-		fperf_buf__append(&text, name, strlen(name) + 1);
-	if (text.failed)
-		fperf_buf__free(&text);
-	return (char *)text.data;
-}
-
-/* For functions without a linkage name: constructors that exist only inlined, lambdas. The walk through the
- * unit for the scopes is long, so each name is made once. */
-static const char *qualified_name(struct fperf_dwarf_reader *reader, Dwarf_Die *die, const char *name)
-{
-	Dwarf_Die declaration = *die;
-	uint64_t key, index;
-	char *joined, **kept;
-
-	die_declaration(&declaration);
-	key = (uintptr_t)declaration.addr;
-	if (fperf_map__get(&reader->name_of, key, &index))
-		return index ? reader->names[index - 1] : NULL;
-	joined = scopes_join(&declaration, name);
-	kept = joined ? fperf_vec__push(&reader->names, &reader->name_count, &reader->name_capacity) : NULL;
-	if (kept)
-		*kept = joined;
-	else
-		free(joined);
-	fperf_map__set(&reader->name_of, key, kept ? reader->name_count : 0);
-	return kept ? *kept : NULL;
-}
-
 static const char *function_name(struct fperf_dwarf_reader *reader, uint32_t unit, Dwarf_Die *die)
 {
 	const char *name = die_string(die, DW_AT_linkage_name), *qualified = NULL;
@@ -545,8 +460,12 @@ static const char *function_name(struct fperf_dwarf_reader *reader, uint32_t uni
 	if (name)
 		return name;
 	name = die_string(die, DW_AT_name);
-	if (name && names_need_scopes(&reader->units[unit].tree))
-		qualified = qualified_name(reader, die, name);
+	if (name && names_need_scopes(&reader->units[unit].tree)) {
+		Dwarf_Die declaration = *die;
+
+		die_declaration(&declaration);
+		qualified = fperf_dwarf_scopes__qualify(&reader->scopes, &declaration, name);
+	}
 	return qualified ? qualified : name ? name : "";
 }
 

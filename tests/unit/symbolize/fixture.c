@@ -146,7 +146,7 @@ uint32_t fixture_module_record(struct fixture_session *fixture, struct fperf_rec
 	return module.id;
 }
 
-static uint64_t content_hash(const char *file)
+uint64_t fixture_content_hash(const char *file)
 {
 	static uint8_t bytes[8192];
 	uint64_t hash = 0xcbf29ce484222325ull;
@@ -177,7 +177,7 @@ uint32_t fixture_module(struct fixture_session *fixture, const char *path, const
 	cr_assert_eq(stat(file, &stat_of_file), 0);
 	module.file_size = (uint64_t)stat_of_file.st_size;
 	if (!module.build_id_size)
-		module.content_hash = content_hash(file);
+		module.content_hash = fixture_content_hash(file);
 	return fixture_module_record(fixture, module, path);
 }
 

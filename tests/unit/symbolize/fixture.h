@@ -40,6 +40,8 @@ uint32_t fixture_string(struct fixture_session *fixture, const char *text);
 uint32_t fixture_module(struct fixture_session *fixture, const char *path, const char *file);
 uint32_t fixture_module_record(struct fixture_session *fixture, struct fperf_rec_module module,
 			       const char *path);
+/* As a recorder computes it for files without build ID. */
+uint64_t fixture_content_hash(const char *file);
 uint32_t fixture_process(struct fixture_session *fixture, const char *exe);
 void fixture_stack(struct fixture_session *fixture, const struct fperf_stack_frame *frames, uint32_t count);
 void fixture_seal(struct fixture_session *fixture);
