@@ -93,7 +93,7 @@ $(BUILD)/live/%: $(BUILD)/tests/live/%.o $(BUILD)/libframeperf.a
 
 .PHONY: live
 live: $(BUILD)/frameperf $(live_programs) $(targets) $(workloads) ## live tests: real BPF on this machine; LIVE=PATTERN narrows
-	BUILD=$(BUILD) tests/live/run.sh $(LIVE)
+	BUILD=$(BUILD) tests/live/run.sh '$(LIVE)'
 
 # Everything under test has ASan and UBSan in its user space.
 test_build := build-asan
@@ -125,7 +125,7 @@ $(BUILD)/make_session: $(BUILD)/tests/cli/make_session.o $(BUILD)/libframeperf.a
 
 .PHONY: cli
 cli: $(BUILD)/frameperf $(BUILD)/make_session ## tests of the command line; CLI=PATTERN narrows
-	BUILD=$(BUILD) tests/cli/run.sh $(CLI)
+	BUILD=$(BUILD) tests/cli/run.sh '$(CLI)'
 
 formatted := $(wildcard include/frameperf/*.h userspace/*/*.[ch] tools/*.[ch] bpf/*.[ch] vmlinux/*.h \
 	       tests/unit/*.[ch] tests/unit/*/*.[ch] tests/workloads/*.[ch] tests/live/*.[ch] tests/live/targets/*.[ch] tests/fuzz/*.[ch] \

@@ -4,9 +4,11 @@
 
 #include "frameperf/records.h"
 #include "output/output.h"
+#include "output/utf8.h"
 
 #include <inttypes.h>
 #include <stdio.h>
+#include <string.h>
 
 struct check_config {
 	char unused;
@@ -25,9 +27,21 @@ static uint64_t record_count(const struct fperf_session *session)
 	return sum;
 }
 
+/* The file's name may hold any bytes. */
+static void print_name(const char *path)
+{
+	struct fperf_buf name;
+
+	fperf_buf__init(&name, 4 * strlen(path) + 16);
+	fperf_utf8__visible(&name, path, strlen(path));
+	printf("%.*s: ", (int)name.size, name.size ? (const char *)name.data : "");
+	fperf_buf__free(&name);
+}
+
 static void print_damage(const char *path, const struct fperf_session_damage *damage, uint64_t readable)
 {
-	printf("%s: damaged\n", path);
+	print_name(path);
+	printf("damaged\n");
 	if (damage->first[0])
 		printf("  first damage:     %s\n", damage->first);
 	if (damage->chunks_bad)
@@ -57,10 +71,12 @@ static int check_run(const struct fperf_invocation *invocation)
 		fperf_console__error(invocation->console, "%s", err.text);
 		return FPERF_EXIT_FAILED;
 	}
-	if (fperf_report__damaged(&damage))
+	if (fperf_report__damaged(&damage)) {
 		print_damage(path, &damage, record_count(session));
-	else
-		printf("%s: whole, %" PRIu64 " records\n", path, record_count(session));
+	} else {
+		print_name(path);
+		printf("whole, %" PRIu64 " records\n", record_count(session));
+	}
 	if (damage.chunks_unknown)
 		printf("  chunks of kinds that only a newer version knows: %" PRIu32 "\n",
 		       damage.chunks_unknown);

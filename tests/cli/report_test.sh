@@ -15,7 +15,7 @@ test_frames_of_known_content() {
 		import json
 		r = json.load(open('out'))
 		f = r['frames']
-		assert f['count'] == 60 and f['marker'].endswith('glXSwapBuffers'), f
+		assert f['count'] == 61 and f['timed'] == 60 and f['marker'].endswith('glXSwapBuffers'), f
 		assert f['time_ns']['max'] == 40_000_000 and f['time_ns']['p50'] == 10_000_000, f
 		assert f['duration_ns'] == 630_000_000 and abs(f['fps_mean'] - 60 / 0.63) < 1e-6, f
 		assert [s['index'] for s in r['slow_frames']] == [40], r['slow_frames']
@@ -29,7 +29,7 @@ test_frames_of_known_content() {
 		assert r['quality']['overhead']['bpf_ns'] is None, r['quality']
 	P
 	fp 0 report s.fperf
-	has out '60 frames' 'glXSwapBuffers' 'lock' '40.0 ms' 'no cpufreq driver'
+	has out '61 frames' 'glXSwapBuffers' 'lock' '40.0 ms' 'no cpufreq driver'
 	no_control_characters out
 }
 
@@ -194,7 +194,7 @@ test_output_that_cannot_be_written() {
 
 test_quiet_keeps_results() {
 	"$MAKE_SESSION" frames s.fperf
-	head -c 2000 s.fperf >cut.fperf
+	head -c $(($(stat -c %s s.fperf) / 2)) s.fperf >cut.fperf
 	fp 4 check -q cut.fperf
 	[ -s out ] || die "no result"
 	fp 4 report -q cut.fperf

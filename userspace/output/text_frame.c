@@ -47,8 +47,8 @@ static void frame_heading(const struct fperf_report *report, const struct fperf_
 			 analysis->frame_count, fperf_words__ms(frame->end_ns - frame->start_ns).text);
 	if (analysis->summary.budget_ns)
 		fprintf(paint->stream, " (budget %s)", fperf_words__ms(analysis->summary.budget_ns).text);
-	fprintf(paint->stream, ", %.2f s after the start; active for %s ms\n", (double)at / 1e9,
-		fperf_words__ms(frame->active_ns).text);
+	fprintf(paint->stream, ", %.2f s after the start\n", (double)at / 1e9);
+	fprintf(paint->stream, "  active for %s ms\n", fperf_words__ms(frame->active_ns).text);
 	if (slow->has_verdict) {
 		fputs("  ", paint->stream);
 		fperf_text__verdict(paint, &slow->verdict, 2, 2);

@@ -144,8 +144,8 @@ void fperf_text__threads(const struct fperf_report *report, const struct fperf_p
 	static const struct fperf_table_column columns[] = {
 		{.title = "thread", .elastic = true},	{.title = "tid", .right = true},
 		{.title = "CPU time", .right = true},	{.title = "of a core", .right = true},
-		{.title = "switches/s", .right = true}, {.title = "run queue p99", .right = true},
-		{.title = "max", .right = true},	{.title = "whole stacks", .right = true},
+		{.title = "switches/s", .right = true}, {.title = "queued p99", .right = true},
+		{.title = "max", .right = true},	{.title = "whole", .right = true},
 	};
 	const struct fperf_analysis *analysis = report->analysis;
 	const struct fperf_rec_source *source = fperf_report__source(report->session, FPERF_SOURCE_SCHED);
