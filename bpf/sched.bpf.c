@@ -8,12 +8,10 @@
  */
 #include "target.h"
 #include "stack.h"
+#include "threads.h"
 
 char LICENSE[] SEC("license") = "GPL";
 
-#define TASK_DEAD	0x80
-#define TASK_STATE_MASK 0xff /* without TASK_NOLOAD, TASK_NEW and other flags */
-#define CPUS_MASK	(FPERF_MAX_CPUS - 1)
 #define WAKE_RACE_NS                                                                                         \
 	50000 /* a wake-up so shortly before a switch-out may belong to the sleep that follows               \
 	       */
@@ -28,13 +26,6 @@ const volatile bool has_prev_state = false;	  /* sched_switch has a fourth argum
 const volatile __u64 kernel_stack_min_ns = 50000; /* shorter intervals get no kernel stack */
 const volatile __u64 stack_budget_ns = 10000000;  /* time for user stacks at switch-out, per second and CPU */
 const volatile __u32 thread_stacks_per_s = 2000;  /* the same in stacks, per thread */
-
-struct {
-	__uint(type, BPF_MAP_TYPE_HASH);
-	__uint(max_entries, 16384);
-	__type(key, __u32);
-	__type(value, struct fperf_wire_thread_state);
-} fperf_threads SEC(".maps");
 
 struct cpu_budget {
 	__u64 refilled_ns;
@@ -89,13 +80,6 @@ static __always_inline bool in_interrupt(struct sched_scratch *scratch)
 	return false;
 }
 
-static __always_inline __u32 task_state(struct task_struct *task)
-{
-	if (bpf_core_field_exists(task->__state))
-		return task->__state;
-	return (__u32)BPF_CORE_READ((struct task_struct___before_5_14 *)task, state);
-}
-
 static __always_inline void task_fill(struct fperf_wire_task *out, struct task_struct *task)
 {
 	out->pid = task->tgid;
@@ -103,14 +87,16 @@ static __always_inline void task_fill(struct fperf_wire_task *out, struct task_s
 	bpf_probe_read_kernel(out->name, sizeof(out->name), task->comm);
 }
 
-static __always_inline struct fperf_wire_thread_state *thread_state_get(__u32 tid,
+static __always_inline struct fperf_wire_thread_state *thread_state_get(struct task_struct *task,
 									struct sched_scratch *scratch)
 {
+	__u32 tid = task->pid;
 	struct fperf_wire_thread_state *state = bpf_map_lookup_elem(&fperf_threads, &tid);
 
 	if (state)
 		return state;
 	__builtin_memset(&scratch->fresh, 0, sizeof(scratch->fresh));
+	scratch->fresh.birth = (__u32)task->start_time;
 	scratch->fresh.tokens = thread_stacks_per_s / 8;
 	scratch->fresh.syscall = -1;
 	if (bpf_map_update_elem(&fperf_threads, &tid, &scratch->fresh, BPF_NOEXIST))
@@ -169,59 +155,41 @@ static __always_inline void out_stack_emit(void *ctx, struct fperf_wire_thread_s
 	scratch->budget.left_ns -= (__s64)(bpf_ktime_get_ns() - now);
 }
 
-static __always_inline void switch_out(void *ctx, bool preempt, struct task_struct *prev,
-				       struct task_struct *next, __u32 task_state_bits,
-				       struct sched_scratch *scratch, __u64 now)
+static __always_inline void interval_begin(struct fperf_wire_offcpu *interval, struct task_struct *task,
+					   __u64 now)
 {
-	struct fperf_wire_thread_state *state = thread_state_get(prev->pid, scratch);
-	struct user_regs regs = {};
-
-	if (!state)
-		return;
-	if (preempt)
-		task_state_bits = 0;
-	state->early_waker = task_state_bits && state->wake_ns && now - state->wake_ns < WAKE_RACE_NS;
-	state->wake_ns = 0;
-	state->pid = prev->tgid;
-	state->state = task_state_bits & TASK_STATE_MASK;
-	state->flags = state->state ? 0 : FPERF_OFFCPU_PREEMPTED;
-	if (BPF_CORE_READ_BITFIELD(prev, in_iowait))
-		state->flags |= FPERF_OFFCPU_IOWAIT;
-	state->cpu_out = bpf_get_smp_processor_id();
-	task_fill(&state->next, next);
-	state->syscall = -1;
-	if (!(prev->flags & PF_KTHREAD)) {
-		user_regs_read(prev, &regs);
-		state->syscall = regs.syscall;
-		state->args[0] = regs.args[0];
-		state->args[1] = regs.args[1];
-		state->args[2] = regs.args[2];
-		if (!(task_state_bits & TASK_DEAD)) {
-			if (stack_affordable(state, &scratch->budget, now)) {
-				out_stack_emit(ctx, state, scratch, prev, now);
-			} else {
-				state->flags |= FPERF_OFFCPU_SKIPPED;
-				loss_count(FPERF_SOURCE_SCHED, FPERF_LOSS_STACK_SKIPPED);
-			}
-		}
-	}
-	state->out_ns = now; /* last: from here on a wake-up belongs to this interval */
-}
-
-static __always_inline void switch_in(struct task_struct *prev, struct task_struct *next,
-				      struct sched_scratch *scratch, __u64 now)
-{
-	struct fperf_wire_thread_state *state = thread_state_get(next->pid, scratch);
-	struct fperf_wire_offcpu *interval = &scratch->interval;
-	__u32 size, kernel_count = 0;
-
-	if (!state)
-		return;
 	interval->header.type = FPERF_WIRE_OFFCPU;
 	interval->header.cpu = bpf_get_smp_processor_id();
 	interval->header.time_ns = now;
-	interval->header.pid = next->tgid;
-	interval->header.tid = next->pid;
+	interval->header.pid = task->tgid;
+	interval->header.tid = task->pid;
+	interval->cpu_ns = 0;
+}
+
+/* Its kernel addresses, if any, lie right behind it. */
+static __always_inline void interval_emit(struct fperf_wire_offcpu *interval, __u32 kernel_count)
+{
+	__u32 size = sizeof(*interval) + kernel_count * sizeof(__u64);
+
+	interval->stack.kernel_count = kernel_count;
+	interval->stack.user_count = 0;
+	interval->stack.gap = 0;
+	interval->stack.outcome = FPERF_STACK_NONE;
+	interval->stack.failed_at = 0;
+	interval->header.size = size;
+	if (size <= sizeof(*interval) + FPERF_KERNEL_DEPTH * sizeof(__u64) &&
+	    bpf_ringbuf_output(&fperf_ring_sched, interval, size, BPF_RB_NO_WAKEUP))
+		loss_count(FPERF_SOURCE_SCHED, FPERF_LOSS_RING_FULL);
+}
+
+/* The interval that began at the last switch-out, up to `in_ns`. Afterwards the thread is on a CPU. */
+static __always_inline void interval_end(struct fperf_wire_thread_state *state, struct task_struct *task,
+					 struct task_struct *prev, struct sched_scratch *scratch, __u64 in_ns)
+{
+	struct fperf_wire_offcpu *interval = &scratch->interval;
+	__u32 kernel_count = 0;
+
+	interval_begin(interval, task, in_ns);
 	interval->out_ns = state->out_ns;
 	interval->wake_ns = state->wake_ns;
 	interval->flags = state->flags;
@@ -234,7 +202,6 @@ static __always_inline void switch_in(struct task_struct *prev, struct task_stru
 	interval->args[2] = state->args[2];
 	interval->next = state->next;
 	interval->waker = state->waker;
-	task_fill(&interval->prev, prev);
 	if (!state->out_ns) { /* was off the CPU before recording began */
 		interval->flags = FPERF_OFFCPU_OPEN_START | (state->flags & FPERF_OFFCPU_WAKER_IRQ);
 		interval->syscall = -1;
@@ -243,35 +210,121 @@ static __always_inline void switch_in(struct task_struct *prev, struct task_stru
 	}
 	if (!interval->wake_ns)
 		__builtin_memset(&interval->waker, 0, sizeof(interval->waker));
-	interval->stack.user_count = 0;
-	interval->stack.gap = 0;
-	interval->stack.outcome = FPERF_STACK_NONE;
-	interval->stack.failed_at = 0;
-	if (!(interval->flags & FPERF_OFFCPU_PREEMPTED) &&
-	    (!state->out_ns || now - state->out_ns >= kernel_stack_min_ns)) {
-		long got = bpf_get_task_stack(next, scratch->kernel, sizeof(scratch->kernel), 0);
-
-		if (got > 0)
-			kernel_count = (__u32)got / sizeof(__u64);
-		if (kernel_count > FPERF_KERNEL_DEPTH)
-			kernel_count = FPERF_KERNEL_DEPTH;
+	if (prev) {
+		task_fill(&interval->prev, prev);
+		if (!(interval->flags & FPERF_OFFCPU_PREEMPTED) &&
+		    (!state->out_ns || in_ns - state->out_ns >= kernel_stack_min_ns))
+			kernel_count = kernel_stack(task, scratch->kernel);
+	} else {
+		__builtin_memset(&interval->prev, 0, sizeof(interval->prev));
 	}
-	interval->stack.kernel_count = kernel_count;
-	size = sizeof(*interval) + kernel_count * sizeof(__u64);
-	interval->header.size = size;
-	if (size <= sizeof(*interval) + sizeof(scratch->kernel) &&
-	    bpf_ringbuf_output(&fperf_ring_sched, interval, size, BPF_RB_NO_WAKEUP))
-		loss_count(FPERF_SOURCE_SCHED, FPERF_LOSS_RING_FULL);
+	interval_emit(interval, kernel_count);
 	state->out_ns = 0;
 	state->wake_ns = 0;
 	state->flags = 0;
 	state->early_waker = 0;
 }
 
+/* A switch-out of a thread whose switch-in was not seen. (The kernel may skip a program, and some hide the
+ * switches of some tasks.) The CPU time that it has used since its last switch-out tells when that was. */
+static __always_inline void missed_in(struct fperf_wire_thread_state *state, struct task_struct *task,
+				      struct sched_scratch *scratch, __u64 now)
+{
+	__u64 in_ns = now - (task->se.sum_exec_runtime - state->exec_ns);
+
+	if (in_ns > now || in_ns < state->out_ns)
+		in_ns = state->out_ns;
+	interval_end(state, task, 0, scratch, in_ns);
+}
+
+/* The end of a thread: an interval of no length, with the CPU time that it has used, which is exact here and
+ * up to a tick old at its exit. */
+static __always_inline void thread_end(struct task_struct *task, struct task_struct *next,
+				       struct sched_scratch *scratch, __u64 now)
+{
+	struct fperf_wire_offcpu *interval = &scratch->interval;
+	__u32 tid = task->pid;
+	struct fperf_wire_thread_state *state = bpf_map_lookup_elem(&fperf_threads, &tid);
+
+	if (state && state->out_ns)
+		missed_in(state, task, scratch, now);
+	interval_begin(interval, task, now);
+	interval->out_ns = now;
+	interval->wake_ns = 0;
+	interval->flags = FPERF_OFFCPU_EXITED;
+	interval->state = TASK_DEAD;
+	interval->syscall = -1;
+	interval->args[0] = 0;
+	interval->args[1] = 0;
+	interval->args[2] = 0;
+	interval->cpu_out = interval->header.cpu;
+	interval->wake_cpu = 0;
+	task_fill(&interval->next, next);
+	__builtin_memset(&interval->prev, 0, sizeof(interval->prev));
+	__builtin_memset(&interval->waker, 0, sizeof(interval->waker));
+	interval->cpu_ns = task->se.sum_exec_runtime;
+	interval_emit(interval, 0);
+	bpf_map_delete_elem(&fperf_threads, &tid);
+}
+
+/* Whether nothing of the process will be seen again: all its threads have begun to exit and all but this one,
+ * or this one and the leader, are through. */
+static __always_inline bool process_ended(struct task_struct *task)
+{
+	return !task->signal->live.counter && task->signal->nr_threads <= 1;
+}
+
+static __always_inline void syscall_fill(struct fperf_wire_thread_state *state, struct task_struct *task)
+{
+	struct user_regs regs = {};
+
+	user_regs_read(task, &regs);
+	state->syscall = regs.syscall;
+	state->args[0] = regs.syscall < 0 ? 0 : regs.args[0];
+	state->args[1] = regs.syscall < 0 ? 0 : regs.args[1];
+	state->args[2] = regs.syscall < 0 ? 0 : regs.args[2];
+}
+
+static __always_inline void switch_out(void *ctx, bool preempt, struct task_struct *prev,
+				       struct task_struct *next, __u32 task_state_bits,
+				       struct sched_scratch *scratch, __u64 now)
+{
+	struct fperf_wire_thread_state *state = thread_state_get(prev, scratch);
+
+	if (!state)
+		return;
+	if (state->out_ns)
+		missed_in(state, prev, scratch, now);
+	if (preempt)
+		task_state_bits = 0;
+	state->early_waker = task_state_bits && state->wake_ns && now - state->wake_ns < WAKE_RACE_NS;
+	state->wake_ns = 0;
+	state->pid = prev->tgid;
+	state->state = task_state_bits & TASK_STATE_MASK;
+	state->flags = state->state ? 0 : FPERF_OFFCPU_PREEMPTED;
+	if (BPF_CORE_READ_BITFIELD(prev, in_iowait))
+		state->flags |= FPERF_OFFCPU_IOWAIT;
+	state->cpu_out = bpf_get_smp_processor_id();
+	state->exec_ns = prev->se.sum_exec_runtime;
+	task_fill(&state->next, next);
+	state->syscall = -1;
+	if (!(prev->flags & PF_KTHREAD)) {
+		syscall_fill(state, prev);
+		if (stack_affordable(state, &scratch->budget, now)) {
+			out_stack_emit(ctx, state, scratch, prev, now);
+		} else {
+			state->flags |= FPERF_OFFCPU_SKIPPED;
+			loss_count(FPERF_SOURCE_SCHED, FPERF_LOSS_STACK_SKIPPED);
+		}
+	}
+	state->out_ns = now; /* last: from here on a wake-up belongs to this interval */
+}
+
 SEC("tp_btf/sched_switch")
 int BPF_PROG(fperf_switch, bool preempt, struct task_struct *prev, struct task_struct *next)
 {
 	struct fperf_target_bits *bits = target_bits();
+	struct fperf_wire_thread_state *thread;
 	struct sched_scratch *scratch;
 	__u32 zero = 0, state;
 	bool out, in;
@@ -289,12 +342,19 @@ int BPF_PROG(fperf_switch, bool preempt, struct task_struct *prev, struct task_s
 	now = bpf_ktime_get_ns();
 	if (out) {
 		state = has_prev_state ? (__u32)ctx[3] : task_state(prev);
-		switch_out(ctx, preempt, prev, next, state, scratch, now);
-		if (state & TASK_DEAD && !prev->signal->live.counter)
-			target_clear(bits, prev->tgid);
+		if (state & TASK_DEAD) {
+			thread_end(prev, next, scratch, now);
+			if (process_ended(prev))
+				target_clear(bits, prev->tgid);
+		} else {
+			switch_out(ctx, preempt, prev, next, state, scratch, now);
+		}
 	}
-	if (in)
-		switch_in(prev, next, scratch, now);
+	if (in) {
+		thread = thread_state_get(next, scratch);
+		if (thread)
+			interval_end(thread, next, prev, scratch, now);
+	}
 	return 0;
 }
 
@@ -309,7 +369,7 @@ static __always_inline void woken(struct task_struct *task)
 	if (!bits || !target_has(bits, task->tgid))
 		return;
 	scratch = bpf_map_lookup_elem(&fperf_sched_scratch, &zero);
-	state = scratch ? thread_state_get(task->pid, scratch) : 0;
+	state = scratch ? thread_state_get(task, scratch) : 0;
 	if (!state)
 		return;
 	id = bpf_get_current_pid_tgid();
@@ -344,31 +404,37 @@ int BPF_PROG(fperf_wakeup_new, struct task_struct *task)
 	if (!bits || !target_has(bits, task->tgid))
 		return 0;
 	scratch = bpf_map_lookup_elem(&fperf_sched_scratch, &zero);
-	state = scratch ? thread_state_get(task->pid, scratch) : 0;
+	state = scratch ? thread_state_get(task, scratch) : 0;
 	if (!state)
 		return 0;
 	state->syscall = -1;
+	state->exec_ns = task->se.sum_exec_runtime;
 	woken(task);
 	state->out_ns = state->wake_ns;
 	return 0;
 }
 
-/* exec by a thread that is not the leader gives it the leader's tid. */
+/* exec by a thread that is not the leader gives it the leader's tid; the leader is gone. */
 SEC("tp_btf/sched_process_exec")
 int BPF_PROG(fperf_sched_exec, struct task_struct *task, int old_pid, struct linux_binprm *binprm)
 {
-	__u32 tid = old_pid;
+	__u32 old_tid = old_pid, tid = task->pid;
 
-	if (old_pid != task->pid)
+	if (old_tid != tid) {
+		bpf_map_delete_elem(&fperf_threads, &old_tid);
 		bpf_map_delete_elem(&fperf_threads, &tid);
+	}
 	return 0;
 }
 
+/* For threads whose last switch-out was not seen. Somebody else may have the tid by now. */
 SEC("tp_btf/sched_process_free")
 int BPF_PROG(fperf_sched_free, struct task_struct *task)
 {
 	__u32 tid = task->pid;
+	struct fperf_wire_thread_state *state = bpf_map_lookup_elem(&fperf_threads, &tid);
 
-	bpf_map_delete_elem(&fperf_threads, &tid);
+	if (state && state->birth == (__u32)task->start_time)
+		bpf_map_delete_elem(&fperf_threads, &tid);
 	return 0;
 }

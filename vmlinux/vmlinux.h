@@ -101,7 +101,8 @@ typedef struct {
 } atomic_t;
 
 struct signal_struct {
-	atomic_t live; /* threads that have not exited yet */
+	atomic_t live;	/* threads that have not begun to exit */
+	int nr_threads; /* threads that have not ended yet; a leader stays until it is waited for */
 };
 
 struct mm_struct;

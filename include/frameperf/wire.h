@@ -100,6 +100,7 @@ struct fperf_wire_offcpu {
 	struct fperf_wire_task next; /* who took the core at switch-out */
 	struct fperf_wire_task prev; /* who had the core just before switch-in */
 	struct fperf_wire_task waker;
+	fperf_u64 cpu_ns; /* FPERF_OFFCPU_EXITED: all CPU time of the thread, by the kernel's account */
 	struct fperf_wire_stack stack;
 	/* addresses follow */
 };
@@ -195,7 +196,8 @@ struct fperf_wire_task_state { /* FPERF_WIRE_TASK */
 	fperf_u64 start_ns;
 	fperf_u64 cpu_ns; /* se.sum_exec_runtime */
 	fperf_u32 state;
-	fperf_u32 on_cpu; /* 1: running or current on a CPU */
+	fperf_u32 on_cpu; /* 1: running, or has been switched out since recording began: nothing is open from
+			     before */
 	fperf_s32 syscall;
 	fperf_u32 in_iowait;
 	fperf_u64 args[3];
@@ -204,11 +206,12 @@ struct fperf_wire_task_state { /* FPERF_WIRE_TASK */
 };
 
 /* State of a target thread between its switch-out and switch-in: value of the BPF map fperf_threads, by tid.
- * The recorder reads it when it stops, to close the intervals that are open. */
+ * Read by the scan at the end too, to close the intervals that are open. */
 struct fperf_wire_thread_state {
 	fperf_u64 out_ns;      /* 0: on a CPU */
 	fperf_u64 wake_ns;     /* 0: not woken since out_ns */
 	fperf_u64 refilled_ns; /* token bucket of user stacks */
+	fperf_u64 exec_ns;     /* se.sum_exec_runtime at out_ns */
 	fperf_u64 args[3];
 	fperf_u32 tokens;
 	fperf_u32 flags; /* FPERF_OFFCPU_* */
@@ -218,7 +221,7 @@ struct fperf_wire_thread_state {
 	fperf_u16 wake_cpu;
 	fperf_u32 early_waker; /* 1: `waker` came just before switch-out */
 	fperf_u32 pid;
-	fperf_u32 reserved;
+	fperf_u32 birth; /* low bits of the thread's start time: tells it from others with its tid */
 	struct fperf_wire_task next;
 	struct fperf_wire_task waker;
 };
@@ -226,7 +229,7 @@ struct fperf_wire_thread_state {
 _Static_assert(sizeof(struct fperf_wire_header) == 24, "wire header");
 _Static_assert(sizeof(struct fperf_wire_stack) == 16, "wire stack");
 _Static_assert(sizeof(struct fperf_wire_sample) == 56, "wire sample");
-_Static_assert(sizeof(struct fperf_wire_offcpu) == 168, "wire offcpu");
+_Static_assert(sizeof(struct fperf_wire_offcpu) == 176, "wire offcpu");
 _Static_assert(sizeof(struct fperf_wire_mark) == 56, "wire mark");
 
 #endif

@@ -56,6 +56,11 @@ int fperf_aggregate__add_process(struct fperf_aggregate *agg, const struct fperf
 		       : err->code;
 }
 
+void fperf_aggregate__set_start(struct fperf_aggregate *agg, uint64_t start_ns)
+{
+	agg->options.start_ns = start_ns;
+}
+
 struct fperf_process *fperf_aggregate__process(struct fperf_aggregate *agg, uint32_t pid, uint64_t time_ns,
 					       struct fperf_error *err)
 {

@@ -30,6 +30,9 @@ int fperf_aggregate__new(const struct fperf_aggregate_options *options, struct f
 			 struct fperf_error *err);
 void fperf_aggregate__free(struct fperf_aggregate *agg);
 
+/* Moves the start of recording to when everything was ready. */
+void fperf_aggregate__set_start(struct fperf_aggregate *agg, uint64_t start_ns);
+
 /* A process or thread that exists when recording starts (from /proc), or that a child process turned out to
  * be. */
 struct fperf_aggregate_process {

@@ -135,6 +135,14 @@ static int out_stack_convert(struct fperf_aggregate *agg, const struct wire_reco
 	return fperf_aggregate__keep_out_stack(agg, thread, &wire->stack, wire->header.time_ns, err);
 }
 
+static int account_write(struct fperf_aggregate *agg, const struct fperf_thread *thread, uint64_t time_ns,
+			 uint64_t cpu_ns, struct fperf_error *err)
+{
+	struct fperf_rec_account record = {.time_ns = time_ns, .thread = thread->id, .cpu_ns = cpu_ns};
+
+	return fperf_writer__add(agg->options.writer, FPERF_RECORD_ACCOUNT, &record, err);
+}
+
 static int offcpu_convert(struct fperf_aggregate *agg, const struct wire_record *wire,
 			  struct fperf_error *err)
 {
@@ -165,7 +173,11 @@ static int offcpu_convert(struct fperf_aggregate *agg, const struct wire_record 
 	offcpu_clamp(agg, &record);
 	free(thread->at_start);
 	thread->at_start = NULL;
-	return fperf_writer__add(agg->options.writer, FPERF_RECORD_OFFCPU, &record, err);
+	if (fperf_writer__add(agg->options.writer, FPERF_RECORD_OFFCPU, &record, err))
+		return err->code;
+	return record.flags & FPERF_OFFCPU_EXITED
+		       ? account_write(agg, thread, record.in_ns, offcpu->cpu_ns, err)
+		       : 0;
 }
 
 static int mark_convert(struct fperf_aggregate *agg, const struct wire_record *wire, struct fperf_error *err)
@@ -282,14 +294,6 @@ static int exec_convert(struct fperf_aggregate *agg, const struct wire_record *w
 		return err->code;
 	fperf_task_table__queue_image(&agg->tasks, process);
 	return old ? exec_move_mappings(agg, old, process, err) : 0;
-}
-
-static int account_write(struct fperf_aggregate *agg, const struct fperf_thread *thread, uint64_t time_ns,
-			 uint64_t cpu_ns, struct fperf_error *err)
-{
-	struct fperf_rec_account record = {.time_ns = time_ns, .thread = thread->id, .cpu_ns = cpu_ns};
-
-	return fperf_writer__add(agg->options.writer, FPERF_RECORD_ACCOUNT, &record, err);
 }
 
 static int exit_convert(struct fperf_aggregate *agg, const struct wire_record *wire, struct fperf_error *err)

@@ -8,19 +8,42 @@ void fperf_batch__init(struct fperf_batch *batch, size_t limit_bytes)
 {
 	*batch = (struct fperf_batch){0};
 	fperf_buf__init(&batch->data, limit_bytes);
+	fperf_buf__init(&batch->kept, limit_bytes);
 }
 
 void fperf_batch__free(struct fperf_batch *batch)
 {
 	fperf_buf__free(&batch->data);
+	fperf_buf__free(&batch->kept);
 	free(batch->items);
 	*batch = (struct fperf_batch){0};
 }
 
-void fperf_batch__clear(struct fperf_batch *batch)
+void fperf_batch__drop_first(struct fperf_batch *batch, size_t count)
 {
-	fperf_buf__clear(&batch->data);
-	batch->count = 0;
+	struct fperf_buf swap = batch->data;
+	size_t rest = 0;
+
+	fperf_buf__clear(&batch->kept);
+	for (size_t i = count; i < batch->count; i++) {
+		struct fperf_batch_item *item = &batch->items[i];
+		size_t padded = (item->size + 7) & ~(size_t)7;
+
+		/* the data behind an item is padded too, see fperf_batch__add() */
+		item->order = rest;
+		fperf_buf__append(&batch->kept, batch->data.data + item->offset, padded);
+		if (batch->kept.failed) { /* out of memory: the buffer was empty */
+			batch->dropped += batch->count - i;
+			break;
+		}
+		item->offset = batch->kept.size - padded;
+		batch->items[rest++] = *item;
+	}
+	batch->count = rest;
+	batch->data = batch->kept;
+	batch->data.failed = false;
+	batch->kept = swap;
+	batch->kept.failed = false;
 }
 
 void fperf_batch__add(struct fperf_batch *batch, enum fperf_batch_kind kind, uint64_t time_ns,

@@ -21,7 +21,7 @@ struct fperf_batch_item {
 };
 
 struct fperf_batch {
-	struct fperf_buf data;
+	struct fperf_buf data, kept; /* kept: swapped with data by fperf_batch__drop_first() */
 	struct fperf_batch_item *items;
 	size_t count, capacity;
 	uint64_t dropped; /* records that found no room */
@@ -29,15 +29,16 @@ struct fperf_batch {
 
 void fperf_batch__init(struct fperf_batch *batch, size_t limit_bytes);
 void fperf_batch__free(struct fperf_batch *batch);
-void fperf_batch__clear(struct fperf_batch *batch);
+
+/* Forgets the first `count` items; the rest stays, in its order, for the next round. */
+void fperf_batch__drop_first(struct fperf_batch *batch, size_t count);
 
 /* Copies a record in; without room it is counted in `dropped`. */
 void fperf_batch__add(struct fperf_batch *batch, enum fperf_batch_kind kind, uint64_t time_ns,
 		      const void *data, size_t size);
 void fperf_batch__sort(struct fperf_batch *batch);
 
-static inline const void *fperf_batch__data(const struct fperf_batch *batch,
-					    const struct fperf_batch_item *item)
+static inline void *fperf_batch__data(const struct fperf_batch *batch, const struct fperf_batch_item *item)
 {
 	return batch->data.data + item->offset;
 }

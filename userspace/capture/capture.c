@@ -30,6 +30,8 @@ static const struct fperf_capture_source_ops *const sources[] = {
 #define CHECK_LIVE_NS FPERF_NS_PER_S
 #define LOSSES_NS     (FPERF_NS_PER_S / 2)
 #define FLUSH_NS      (3 * FPERF_NS_PER_S)
+#define LOW_PRIORITY  10		      /* nice */
+#define LATE_NS	      (150 * FPERF_NS_PER_MS) /* between two rounds, which come every 10 ms */
 
 /* The run time of BPF programs is measured in windows, because measuring costs time itself (two clock reads a
  * run). */
@@ -171,6 +173,42 @@ static void sideband_start(struct fperf_capture *capture)
 			 "libraries opened late will have no names: %s", failure.text);
 }
 
+static void scan_start(struct fperf_capture *capture)
+{
+	struct fperf_error failure;
+
+	if (capture->status.source_state[FPERF_SOURCE_SCHED] == FPERF_SOURCE_STATE_ACTIVE &&
+	    fperf_scan__open(&capture->shared, &capture->scan, &failure))
+		fperf_log__write(capture->context.log, FPERF_LOG_WARNING,
+				 "waits that cross the start or the end of the recording are not seen: %s",
+				 failure.text);
+}
+
+/* The recorder gives way to the game, as long as it can keep up: the rings hold some hundred milliseconds. */
+static void priority_lower(struct fperf_capture *capture)
+{
+	capture->low_priority = !getpriority(PRIO_PROCESS, 0) && !setpriority(PRIO_PROCESS, 0, LOW_PRIORITY);
+	capture->round_ns = fperf_clock__now_ns();
+}
+
+static void priority_restore(struct fperf_capture *capture)
+{
+	if (capture->low_priority)
+		setpriority(PRIO_PROCESS, 0, 0);
+	capture->low_priority = false;
+}
+
+/* Called when a round begins. */
+static void priority_watch(struct fperf_capture *capture, uint64_t now_ns)
+{
+	if (capture->low_priority && now_ns - capture->round_ns > LATE_NS) {
+		priority_restore(capture);
+		fperf_log__write(capture->context.log, FPERF_LOG_DETAIL,
+				 "the recorder came late at low priority and goes on at the usual one");
+	}
+	capture->round_ns = now_ns;
+}
+
 /* Locked memory is accounted by rlimit before 5.11; descriptors are one per thread that exists at start. */
 static void limits_raise(const struct fperf_log *log)
 {
@@ -264,16 +302,23 @@ static int capture_open(struct fperf_capture *capture, struct fperf_error *err)
 		return fperf_error__wrap(err, "nothing can be recorded here (`frameperf doctor` says more)");
 	}
 	sideband_start(capture);
+	scan_start(capture);
 	rc = fperf_drain__open(capture, err);
+	if (rc)
+		return rc;
+	capture->context.start_ns = fperf_clock__now_ns();
+	rc = fperf_follow__start(capture, err);
 	if (rc)
 		return rc;
 	capture->live_ns = fperf_clock__now_ns();
 	capture->context.start_ns = capture->live_ns;
+	fperf_aggregate__set_start(capture->context.aggregate, capture->live_ns);
 	rc = meta_write_start(capture, err);
-	rc = rc ? rc : fperf_follow__start(capture, err);
+	rc = rc ? rc : fperf_follow__scan(capture, err);
 	if (rc)
 		return rc;
 	sources_attach(capture);
+	priority_lower(capture);
 	return 0;
 }
 
@@ -310,49 +355,35 @@ int fperf_capture__start(const struct fperf_capture_options *options, struct fpe
 	return 0;
 }
 
-/* Run time of the programs that we have loaded, as far as the kernel has counted it. */
-static uint64_t bpf_run_ns(void)
+/* A program that was unloaded meanwhile takes its time with it: the window then tells nothing. */
+static void stats_close(struct fperf_capture *capture, uint64_t now_ns)
 {
-	uint64_t total = 0;
-	uint32_t id = 0;
+	uint64_t run_ns = fperf_program__run_ns(&capture->shared);
 
-	while (!bpf_prog_get_next_id(id, &id)) {
-		struct bpf_prog_info info = {0};
-		uint32_t size = sizeof(info);
-		int fd = bpf_prog_get_fd_by_id(id);
-
-		if (fd < 0)
-			continue;
-		if (!bpf_obj_get_info_by_fd(fd, &info, &size) && !strncmp(info.name, "fperf_", 6))
-			total += info.run_time_ns;
-		close(fd);
+	if (run_ns >= capture->stats_base_ns) {
+		capture->stats_run_ns += run_ns - capture->stats_base_ns;
+		capture->stats_total_ns += now_ns - capture->stats_since_ns;
 	}
-	return total;
+	close(capture->stats_fd);
+	capture->stats_fd = -1;
 }
 
 static void stats_window(struct fperf_capture *capture, uint64_t now_ns)
 {
 	if (capture->stats_fd >= 0 && now_ns - capture->stats_since_ns >= STATS_WINDOW_NS) {
-		capture->stats_run_ns += bpf_run_ns() - capture->stats_base_ns;
-		capture->stats_total_ns += now_ns - capture->stats_since_ns;
-		close(capture->stats_fd);
-		capture->stats_fd = -1;
+		stats_close(capture, now_ns);
 	} else if (capture->stats_fd < 0 &&
 		   (!capture->stats_since_ns || now_ns - capture->stats_since_ns >= STATS_PERIOD_NS)) {
 		capture->stats_fd = bpf_enable_stats(BPF_STATS_RUN_TIME);
 		capture->stats_since_ns = now_ns;
-		capture->stats_base_ns = capture->stats_fd >= 0 ? bpf_run_ns() : 0;
+		capture->stats_base_ns = capture->stats_fd >= 0 ? fperf_program__run_ns(&capture->shared) : 0;
 	}
 }
 
 static void stats_finish(struct fperf_capture *capture, uint64_t now_ns)
 {
-	if (capture->stats_fd >= 0) {
-		capture->stats_run_ns += bpf_run_ns() - capture->stats_base_ns;
-		capture->stats_total_ns += now_ns - capture->stats_since_ns;
-		close(capture->stats_fd);
-		capture->stats_fd = -1;
-	}
+	if (capture->stats_fd >= 0)
+		stats_close(capture, now_ns);
 	if (capture->stats_total_ns)
 		capture->status.bpf_ns =
 			(uint64_t)((double)capture->stats_run_ns / (double)capture->stats_total_ns *
@@ -391,36 +422,22 @@ int fperf_capture__poll(struct fperf_capture *capture, int timeout_ms, struct fp
 	for (size_t i = 0; i < SOURCE_COUNT; i++)
 		if (capture->source_state[i] && sources[i]->poll)
 			sources[i]->poll(capture->source_state[i], now_ns);
-	rc = fperf_drain__round(capture, err);
+	priority_watch(capture, now_ns);
+	rc = fperf_drain__round(capture, false, err);
 	rc = rc ? rc : housekeeping(capture, now_ns, err);
 	if (rc)
 		return rc;
 	return capture->live.used ? 1 : 0;
 }
 
-static void open_interval_visit(void *context, const void *record, size_t size)
-{
-	struct fperf_capture *capture = context;
-	struct fperf_wire_offcpu interval;
-	struct fperf_error ignored;
-
-	if (size != sizeof(interval))
-		return;
-	memcpy(&interval, record, sizeof(interval));
-	fperf_drain__record(capture, &interval, sizeof(interval), &ignored);
-}
-
-static int capture_finish(struct fperf_capture *capture, uint64_t end_ns, const char *end_reason,
-			  struct fperf_error *err)
+static int capture_finish(struct fperf_capture *capture, const char *end_reason, struct fperf_error *err)
 {
 	struct fperf_writer *writer = capture->context.writer;
-	int rc = fperf_drain__round(capture, err);
+	uint64_t end_ns = capture->end_ns;
+	int rc = fperf_drain__round(capture, true, err);
 
-	if (!rc)
-		fperf_sched__open_intervals(&capture->context, end_ns, open_interval_visit, capture);
-	rc = rc ? rc : fperf_follow__finish(capture, end_ns, err);
+	rc = rc ? rc : fperf_follow__scan(capture, err);
 	losses_collect(capture);
-	stats_finish(capture, end_ns);
 	for (size_t i = SOURCE_COUNT; i-- > 0;) {
 		if (capture->source_state[i] && sources[i]->stop)
 			sources[i]->stop(capture->source_state[i], end_ns);
@@ -436,13 +453,13 @@ static int capture_finish(struct fperf_capture *capture, uint64_t end_ns, const 
 
 int fperf_capture__stop(struct fperf_capture *capture, const char *end_reason, struct fperf_error *err)
 {
-	uint64_t end_ns = fperf_clock__now_ns();
-	size_t cursor = 0;
-	uint64_t pid, unused;
-
-	while (fperf_map__next(&capture->live, &cursor, &pid, &unused))
-		fperf_targets__remove(&capture->shared, (uint32_t)pid);
-	return capture_finish(capture, end_ns, end_reason, err);
+	priority_restore(capture);
+	capture->end_ns = fperf_clock__now_ns();
+	stats_finish(capture, capture->end_ns);
+	for (size_t i = 0; i < SOURCE_COUNT; i++)
+		if (capture->source_state[i] && sources[i]->pause)
+			sources[i]->pause(capture->source_state[i]);
+	return capture_finish(capture, end_reason, err);
 }
 
 void fperf_capture__free(struct fperf_capture *capture)
@@ -454,13 +471,13 @@ void fperf_capture__free(struct fperf_capture *capture)
 			sources[i]->stop(capture->source_state[i], fperf_clock__now_ns());
 	if (capture->stats_fd >= 0)
 		close(capture->stats_fd);
+	fperf_scan__close(capture->scan);
 	fperf_drain__close(capture);
 	fperf_sideband__close(capture->sideband);
 	fperf_aggregate__free(capture->context.aggregate);
 	fperf_shared_maps__close(&capture->shared);
 	fperf_map__free(&capture->live);
 	fperf_map__free(&capture->start_threads);
-	free(capture->start_thread);
 	free(capture->source_state);
 	free(capture);
 }

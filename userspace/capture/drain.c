@@ -14,6 +14,14 @@ static const char *const ring_names[FPERF_RINGS] = {"fperf_ring_sample", "fperf_
 
 #define EVENT_RING 2
 
+/* A program takes the time at its start and writes its record at its end, a few microseconds later; on a
+ * virtual machine that is put aside meanwhile, much later. Records younger than this wait for the next round,
+ * so that none comes after a younger one. */
+#define SETTLE_NS FPERF_NS_PER_MS
+
+/* How soon the next round comes when something urgent had to wait. */
+#define URGENT_MS 2
+
 static int ring_record(void *context, void *data, size_t size)
 {
 	struct fperf_capture *capture = context;
@@ -53,7 +61,7 @@ void fperf_drain__wait(struct fperf_capture *capture, int timeout_ms)
 	struct ring_buffer *ring = capture->rings[EVENT_RING];
 	struct pollfd pollfd = {.fd = ring ? ring_buffer__epoll_fd(ring) : -1, .events = POLLIN};
 
-	poll(&pollfd, 1, timeout_ms);
+	poll(&pollfd, 1, capture->urgent && timeout_ms > URGENT_MS ? URGENT_MS : timeout_ms);
 }
 
 static bool pid_wanted(void *context, uint32_t pid)
@@ -102,17 +110,14 @@ static void record_follow(struct fperf_capture *capture, const struct fperf_wire
 	}
 }
 
-int fperf_drain__record(struct fperf_capture *capture, const void *record, size_t size,
-			struct fperf_error *err)
+int fperf_drain__record(struct fperf_capture *capture, void *record, size_t size, struct fperf_error *err)
 {
 	const struct fperf_wire_header *header = record;
-	struct fperf_wire_offcpu *interval;
 	int rc;
 
-	if (header->type == FPERF_WIRE_OFFCPU && size >= sizeof(*interval)) {
-		interval = (struct fperf_wire_offcpu *)(uintptr_t)record; /* the batch's own copy */
-		fperf_follow__complete_start(capture, interval);
-	}
+	if (header->type == FPERF_WIRE_OFFCPU && size >= sizeof(struct fperf_wire_offcpu) &&
+	    !fperf_follow__clip(capture, record))
+		return 0;
 	rc = fperf_aggregate__consume(capture->context.aggregate, record, size, err);
 	capture->status.records++;
 	if (!rc)
@@ -120,12 +125,54 @@ int fperf_drain__record(struct fperf_capture *capture, const void *record, size_
 	return rc;
 }
 
-int fperf_drain__round(struct fperf_capture *capture, struct fperf_error *err)
+static bool item_is_urgent(const struct fperf_batch *batch, const struct fperf_batch_item *item)
 {
-	uint64_t lost;
+	const struct fperf_wire_header *header = fperf_batch__data(batch, item);
+
+	return item->kind == FPERF_BATCH_WIRE && header->type == FPERF_WIRE_EXEC;
+}
+
+/* Of what is younger than the end of the recording only the intervals that began before are wanted. */
+static bool item_is_wanted(const struct fperf_capture *capture, const struct fperf_batch_item *item)
+{
+	const struct fperf_wire_header *header = fperf_batch__data(&capture->batch, item);
+
+	return !capture->end_ns || item->time_ns <= capture->end_ns ||
+	       (item->kind == FPERF_BATCH_WIRE && header->type == FPERF_WIRE_OFFCPU);
+}
+
+static int batch_take(struct fperf_capture *capture, uint64_t until_ns, struct fperf_error *err)
+{
+	struct fperf_batch *batch = &capture->batch;
+	size_t taken = 0;
 	int rc = 0;
 
-	fperf_batch__clear(&capture->batch);
+	fperf_batch__sort(batch);
+	for (; taken < batch->count && !rc; taken++) {
+		const struct fperf_batch_item *item = &batch->items[taken];
+		void *data = fperf_batch__data(batch, item);
+
+		if (item->time_ns > until_ns)
+			break;
+		if (!item_is_wanted(capture, item))
+			continue;
+		if (item->kind == FPERF_BATCH_MAPPING)
+			rc = fperf_follow__mapping(capture, data, err);
+		else
+			rc = fperf_drain__record(capture, data, item->size, err);
+	}
+	capture->urgent = false;
+	for (size_t i = taken; i < batch->count && !capture->urgent; i++)
+		capture->urgent = item_is_urgent(batch, &batch->items[i]);
+	fperf_batch__drop_first(batch, taken);
+	return rc;
+}
+
+int fperf_drain__round(struct fperf_capture *capture, bool last, struct fperf_error *err)
+{
+	uint64_t until_ns = last ? UINT64_MAX : fperf_clock__now_ns() - SETTLE_NS, lost;
+	int rc;
+
 	for (size_t i = 0; i < FPERF_RINGS; i++)
 		if (capture->rings[i])
 			ring_buffer__consume(capture->rings[i]);
@@ -133,16 +180,7 @@ int fperf_drain__round(struct fperf_capture *capture, struct fperf_error *err)
 		lost = fperf_sideband__drain(capture->sideband, &capture->batch, pid_wanted, capture);
 		fperf_capture__lost(capture, FPERF_SOURCE_MAPPING, FPERF_LOSS_SIDEBAND, lost);
 	}
-	fperf_batch__sort(&capture->batch);
-	for (size_t i = 0; i < capture->batch.count && !rc; i++) {
-		const struct fperf_batch_item *item = &capture->batch.items[i];
-		const void *data = fperf_batch__data(&capture->batch, item);
-
-		if (item->kind == FPERF_BATCH_MAPPING)
-			rc = fperf_follow__mapping(capture, data, err);
-		else
-			rc = fperf_drain__record(capture, data, item->size, err);
-	}
+	rc = batch_take(capture, until_ns, err);
 	fperf_capture__lost(capture, FPERF_SOURCE_SAMPLE, FPERF_LOSS_MEMORY, capture->batch.dropped);
 	capture->batch.dropped = 0;
 	return rc;

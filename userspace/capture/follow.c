@@ -14,7 +14,6 @@
 
 static int thread_add(struct fperf_capture *capture, uint32_t pid, uint32_t tid, struct fperf_error *err)
 {
-	struct fperf_start_thread *thread;
 	struct fperf_proc_task task;
 	struct fperf_error gone;
 	int rc;
@@ -22,20 +21,9 @@ static int thread_add(struct fperf_capture *capture, uint32_t pid, uint32_t tid,
 	if (fperf_proc__task(pid, tid, &task, &gone))
 		return 0; /* ended meanwhile */
 	rc = fperf_aggregate__add_thread(capture->context.aggregate, pid, tid, task.start_ns, task.name, err);
-	if (rc)
-		return rc;
-	thread = fperf_vec__push(&capture->start_thread, &capture->start_thread_count,
-				 &capture->start_thread_capacity);
-	if (!thread || fperf_map__set(&capture->start_threads, tid, capture->start_thread_count - 1))
-		return fperf_error__no_memory(err, "the list of threads");
-	thread->pid = pid;
-	thread->tid = tid;
-	thread->state = task.state;
-	thread->syscall = -1;
-	if (task.state != 'R')
-		fperf_proc__syscall(pid, tid, &thread->syscall, thread->args);
-	thread->has_cpu = fperf_proc__cpu_ns(pid, tid, &thread->cpu_ns);
-	return 0;
+	if (!rc && fperf_map__set(&capture->start_threads, tid, 1))
+		rc = fperf_error__no_memory(err, "the list of threads");
+	return rc;
 }
 
 static int process_add(struct fperf_capture *capture, uint32_t pid, struct fperf_error *err)
@@ -90,7 +78,7 @@ static int descendants_add(struct fperf_capture *capture, struct fperf_error *er
 			    !fperf_map__get(&capture->live, task.parent_pid, NULL))
 				continue;
 			fperf_targets__add(&capture->shared, pids[i]);
-			fperf_map__set(&capture->live, pids[i], 1);
+			fperf_map__set(&capture->live, pids[i], FPERF_LIVE_SEEN);
 			if (!process_add(capture, pids[i], &gone))
 				again = true;
 			else
@@ -109,11 +97,10 @@ int fperf_follow__start(struct fperf_capture *capture, struct fperf_error *err)
 
 	for (size_t i = 0; i < capture->options.pid_count; i++)
 		fperf_targets__add(&capture->shared, (uint32_t)capture->options.pids[i]);
-	capture->following = true;
 	for (size_t i = 0; i < capture->options.pid_count; i++) {
 		uint32_t pid = (uint32_t)capture->options.pids[i];
 
-		fperf_map__set(&capture->live, pid, 1);
+		fperf_map__set(&capture->live, pid, FPERF_LIVE_SEEN);
 		rc = process_add(capture, pid, err);
 		if (!rc) {
 			found++;
@@ -208,89 +195,75 @@ void fperf_follow__read_mappings(struct fperf_capture *capture, uint32_t pid)
 	free(visit.mapping);
 }
 
+#define CHECK_COUNT 64 /* processes per check */
+
+/* BPF takes a process out of the target set at its end. If its exit record has not come by the next check, it
+ * was lost. */
 void fperf_follow__check_live(struct fperf_capture *capture)
 {
-	uint32_t ended[64];
-	size_t cursor = 0, count = 0;
-	uint64_t pid, unused;
+	uint32_t ended[CHECK_COUNT], doubted[CHECK_COUNT];
+	size_t cursor = 0, ended_count = 0, doubted_count = 0;
+	uint64_t pid, known;
 
-	while (count < 64 && fperf_map__next(&capture->live, &cursor, &pid, &unused))
-		if (kill((pid_t)pid, 0) && errno == ESRCH)
-			ended[count++] = (uint32_t)pid;
-	for (size_t i = 0; i < count; i++) {
+	while (ended_count < CHECK_COUNT && doubted_count < CHECK_COUNT &&
+	       fperf_map__next(&capture->live, &cursor, &pid, &known)) {
+		bool target = fperf_targets__has(&capture->shared, (uint32_t)pid);
+
+		if ((!target && known == FPERF_LIVE_DOUBTED) || (kill((pid_t)pid, 0) && errno == ESRCH))
+			ended[ended_count++] = (uint32_t)pid;
+		else if (!target)
+			doubted[doubted_count++] = (uint32_t)pid;
+	}
+	for (size_t i = 0; i < doubted_count; i++)
+		fperf_map__set(&capture->live, doubted[i], FPERF_LIVE_DOUBTED);
+	for (size_t i = 0; i < ended_count; i++) {
 		fperf_map__remove(&capture->live, ended[i]);
 		fperf_targets__remove(&capture->shared, ended[i]);
 		fperf_capture__on_exit(capture, ended[i]);
 	}
 }
 
-/* Task state bits of the letters of /proc/PID/stat, see the kernel's task_state_array. */
-static uint32_t state_bits(char letter)
+/* An interval that began before the recording belongs to a thread that existed then, and is its first; else
+ * its beginning was lost (the table of threads was full, which is counted). */
+static bool begin_is_known(struct fperf_capture *capture, struct fperf_wire_offcpu *interval)
 {
-	switch (letter) {
-	case 'S':
-		return 1;
-	case 'D':
-		return 2;
-	case 'T':
-		return 4;
-	case 't':
-		return 8;
-	case 'I':
-		return 2;
-	default:
-		return 0;
+	bool first = fperf_map__remove(&capture->start_threads, interval->header.tid);
+
+	if (!(interval->flags & FPERF_OFFCPU_OPEN_START) && interval->out_ns)
+		return true;
+	interval->flags |= FPERF_OFFCPU_OPEN_START;
+	interval->out_ns = capture->live_ns;
+	return first;
+}
+
+bool fperf_follow__clip(struct fperf_capture *capture, struct fperf_wire_offcpu *interval)
+{
+	uint64_t *in_ns = &interval->header.time_ns;
+
+	if (!begin_is_known(capture, interval))
+		return false;
+	if (capture->end_ns && *in_ns > capture->end_ns) {
+		if (interval->out_ns >= capture->end_ns)
+			return false;
+		interval->flags |= FPERF_OFFCPU_OPEN_END;
+		*in_ns = capture->end_ns;
+		if (interval->wake_ns > capture->end_ns) {
+			interval->wake_ns = 0;
+			interval->waker = (struct fperf_wire_task){0};
+		}
 	}
-}
-
-static void start_apply(const struct fperf_start_thread *thread, struct fperf_wire_offcpu *interval)
-{
-	interval->state = state_bits(thread->state);
-	interval->syscall = thread->syscall;
-	memcpy(interval->args, thread->args, sizeof(interval->args));
-	if (!interval->state)
-		interval->flags |= FPERF_OFFCPU_PREEMPTED;
-}
-
-void fperf_follow__complete_start(struct fperf_capture *capture, struct fperf_wire_offcpu *interval)
-{
-	uint64_t index = 0;
-	bool known = fperf_map__get(&capture->start_threads, interval->header.tid, &index);
-
-	if (known && !capture->start_thread[index].switched && interval->flags & FPERF_OFFCPU_OPEN_START)
-		start_apply(&capture->start_thread[index], interval);
-	if (known)
-		capture->start_thread[index].switched = true;
-	if (!interval->out_ns ||
-	    (interval->flags & FPERF_OFFCPU_OPEN_START && interval->out_ns < capture->live_ns))
+	if (*in_ns <= capture->live_ns)
+		return false;
+	if (interval->out_ns < capture->live_ns) {
+		interval->flags |= FPERF_OFFCPU_OPEN_START;
 		interval->out_ns = capture->live_ns;
-	if (interval->header.time_ns < interval->out_ns) {
-		interval->flags |= FPERF_OFFCPU_CLAMPED;
-		interval->header.time_ns = interval->out_ns;
-		fperf_capture__lost(capture, FPERF_SOURCE_SCHED, FPERF_LOSS_TIME_ORDER, 1);
 	}
-	if (interval->wake_ns && interval->wake_ns < interval->out_ns)
-		interval->wake_ns = interval->out_ns;
-	if (interval->wake_ns > interval->header.time_ns)
-		interval->wake_ns = interval->header.time_ns;
+	return true;
 }
 
-/* A thread that was asleep at the start and of which nothing was heard slept all the time. */
-static int sleeper_finish(struct fperf_capture *capture, const struct fperf_start_thread *thread,
-			  uint64_t end_ns, struct fperf_error *err)
+static int scan_visit(void *context, void *record, size_t size, struct fperf_error *err)
 {
-	struct fperf_wire_offcpu interval = {
-		.header = {.type = FPERF_WIRE_OFFCPU,
-			   .size = sizeof(interval),
-			   .time_ns = end_ns,
-			   .pid = thread->pid,
-			   .tid = thread->tid},
-		.out_ns = capture->live_ns,
-		.flags = FPERF_OFFCPU_OPEN_START | FPERF_OFFCPU_OPEN_END,
-	};
-
-	start_apply(thread, &interval);
-	return fperf_aggregate__consume(capture->context.aggregate, &interval, sizeof(interval), err);
+	return fperf_drain__record(context, record, size, err);
 }
 
 static void account_write(struct fperf_capture *capture, uint64_t time_ns, uint32_t tid, uint64_t cpu_ns)
@@ -306,23 +279,13 @@ static void account_write(struct fperf_capture *capture, uint64_t time_ns, uint3
 		fperf_writer__add(capture->context.writer, FPERF_RECORD_ACCOUNT, &account, &ignored);
 }
 
-int fperf_follow__finish(struct fperf_capture *capture, uint64_t end_ns, struct fperf_error *err)
+/* What /proc says of every thread's CPU time, where the scan in BPF cannot be had. */
+static void accounts_read(struct fperf_capture *capture)
 {
-	bool sched = capture->status.source_state[FPERF_SOURCE_SCHED] == FPERF_SOURCE_STATE_ACTIVE;
 	size_t cursor = 0;
 	uint64_t pid, unused;
-	int rc = 0;
 
-	for (size_t i = 0; i < capture->start_thread_count && !rc; i++) {
-		const struct fperf_start_thread *thread = &capture->start_thread[i];
-
-		if (thread->has_cpu)
-			account_write(capture, capture->live_ns, thread->tid, thread->cpu_ns);
-		if (sched && !thread->switched && thread->state != 'R' &&
-		    fperf_map__get(&capture->live, thread->pid, NULL))
-			rc = sleeper_finish(capture, thread, end_ns, err);
-	}
-	while (!rc && fperf_map__next(&capture->live, &cursor, &pid, &unused)) {
+	while (fperf_map__next(&capture->live, &cursor, &pid, &unused)) {
 		struct fperf_error gone;
 		uint32_t *tids;
 		size_t count;
@@ -333,9 +296,16 @@ int fperf_follow__finish(struct fperf_capture *capture, uint64_t end_ns, struct 
 			uint64_t cpu_ns;
 
 			if (fperf_proc__cpu_ns((uint32_t)pid, tids[i], &cpu_ns))
-				account_write(capture, end_ns, tids[i], cpu_ns);
+				account_write(capture, fperf_clock__now_ns(), tids[i], cpu_ns);
 		}
 		free(tids);
 	}
-	return rc;
+}
+
+int fperf_follow__scan(struct fperf_capture *capture, struct fperf_error *err)
+{
+	if (capture->scan)
+		return fperf_scan__run(capture->scan, capture->end_ns, scan_visit, capture, err);
+	accounts_read(capture);
+	return 0;
 }

@@ -166,16 +166,6 @@ bool fperf_proc__cpu_ns(uint32_t pid, uint32_t tid, uint64_t *cpu_ns)
 	return file_read(path, text, sizeof(text)) > 0 && sscanf(text, "%" SCNu64, cpu_ns) == 1;
 }
 
-bool fperf_proc__syscall(uint32_t pid, uint32_t tid, int32_t *syscall, uint64_t args[3])
-{
-	char path[64], text[256];
-
-	snprintf(path, sizeof(path), "/proc/%u/task/%u/syscall", pid, tid);
-	return file_read(path, text, sizeof(text)) > 0 &&
-	       sscanf(text, "%" SCNd32 " %" SCNx64 " %" SCNx64 " %" SCNx64, syscall, &args[0], &args[1],
-		      &args[2]) == 4;
-}
-
 /* The kernel writes a newline in a file name as \012 there, and nothing else so. */
 static void path_copy(const char *from, size_t size, char *to, size_t room)
 {

@@ -37,10 +37,6 @@ void fperf_proc__exe(uint32_t pid, char *path, size_t size);
 /* CPU time of a thread in ns, from schedstat. False when not known. */
 bool fperf_proc__cpu_ns(uint32_t pid, uint32_t tid, uint64_t *cpu_ns);
 
-/* The system call a sleeping thread is in, from /proc/PID/task/TID/syscall. False when it runs or is not
- * known. */
-bool fperf_proc__syscall(uint32_t pid, uint32_t tid, int32_t *syscall, uint64_t args[3]);
-
 struct fperf_proc_mapping {
 	uint64_t start, end, file_offset;
 	uint64_t device_major, device_minor, inode;

@@ -1,5 +1,6 @@
 #include "capture/program.h"
 
+#include "base/vec.h"
 #include "frameperf/wire.h"
 
 #include <bpf/bpf.h>
@@ -32,8 +33,8 @@ void fperf_shared_maps__close(struct fperf_shared_maps *shared)
 		munmap(shared->is_target, FPERF_PID_LIMIT);
 	for (size_t i = 0; i < shared->count; i++)
 		close(shared->maps[i].fd);
-	shared->count = 0;
-	shared->is_target = NULL;
+	free(shared->programs);
+	memset(shared, 0, sizeof(*shared));
 }
 
 int fperf_shared_maps__fd(const struct fperf_shared_maps *shared, const char *name)
@@ -101,6 +102,24 @@ static int maps_remember(struct fperf_shared_maps *shared, struct bpf_object *ob
 	return 0;
 }
 
+/* For the account of their run time only: without memory it is a little low. */
+static void programs_remember(struct fperf_shared_maps *shared, struct bpf_object *object)
+{
+	struct bpf_program *program;
+
+	bpf_object__for_each_program(program, object)
+	{
+		struct bpf_prog_info info = {0};
+		uint32_t size = sizeof(info), *id;
+
+		if (bpf_obj_get_info_by_fd(bpf_program__fd(program), &info, &size))
+			continue;
+		id = fperf_vec__push(&shared->programs, &shared->program_count, &shared->program_capacity);
+		if (id)
+			*id = info.id;
+	}
+}
+
 static int targets_map(struct fperf_shared_maps *shared, struct fperf_error *err)
 {
 	int fd = fperf_shared_maps__fd(shared, "fperf_targets");
@@ -150,8 +169,34 @@ int fperf_program__load(struct fperf_shared_maps *shared, struct bpf_object *obj
 		return fperf_error__set_errno(err, rc, "cannot load BPF program '%s'%s%s", name,
 					      said ? ", kernel says: " : "", said ? said : "");
 	}
+	programs_remember(shared, object);
 	rc = maps_remember(shared, object, err);
 	return rc ? rc : targets_map(shared, err);
+}
+
+uint32_t fperf_program__kernel_stack_size(void)
+{
+	long page = sysconf(_SC_PAGESIZE);
+
+	return page > 16384 ? (uint32_t)page : 16384;
+}
+
+uint64_t fperf_program__run_ns(const struct fperf_shared_maps *shared)
+{
+	uint64_t total = 0;
+
+	for (size_t i = 0; i < shared->program_count; i++) {
+		struct bpf_prog_info info = {0};
+		uint32_t size = sizeof(info);
+		int fd = bpf_prog_get_fd_by_id(shared->programs[i]);
+
+		if (fd < 0)
+			continue; /* unloaded */
+		if (!bpf_obj_get_info_by_fd(fd, &info, &size))
+			total += info.run_time_ns;
+		close(fd);
+	}
+	return total;
 }
 
 int fperf_program__attach(struct bpf_object *object, const char *program, struct bpf_link **link,

@@ -20,6 +20,8 @@ struct fperf_shared_maps {
 		int fd;
 	} maps[FPERF_SHARED_MAPS];
 	size_t count;
+	uint32_t *programs; /* ids of the loaded programs */
+	size_t program_count, program_capacity;
 	uint8_t *is_target;	/* by thread group id: the map of targets; NULL before the first load */
 	char kernel_log[16384]; /* of the last load that failed */
 };
@@ -42,6 +44,12 @@ int fperf_program__load(struct fperf_shared_maps *shared, struct bpf_object *obj
 /* Attaches one program to what its section says. The link is the caller's. */
 int fperf_program__attach(struct bpf_object *object, const char *program, struct bpf_link **link,
 			  struct fperf_error *err);
+
+/* What the programs are told of the size of kernel stacks (bpf/regs.h): a lower bound. */
+uint32_t fperf_program__kernel_stack_size(void);
+
+/* Run time of the programs loaded with fperf_program__load(), as far as the kernel has counted it. */
+uint64_t fperf_program__run_ns(const struct fperf_shared_maps *shared);
 
 /* The target set. */
 void fperf_targets__add(struct fperf_shared_maps *shared, uint32_t pid);

@@ -8,6 +8,7 @@
 #include "capture/batch.h"
 #include "capture/capture.h"
 #include "capture/program.h"
+#include "capture/scan.h"
 #include "capture/sideband.h"
 #include "capture/source.h"
 
@@ -15,15 +16,9 @@
 
 #define FPERF_RINGS 3
 
-/* Where a thread was when recording started, for the interval that was open then. */
-struct fperf_start_thread {
-	uint32_t pid, tid;
-	char state; /* of /proc/PID/stat */
-	int32_t syscall;
-	uint64_t args[3];
-	uint64_t cpu_ns;
-	bool has_cpu;
-	bool switched; /* an interval of it has been seen */
+enum {
+	FPERF_LIVE_SEEN = 1,
+	FPERF_LIVE_DOUBTED = 2 /* no longer a target for BPF; its exit was not seen yet */
 };
 
 struct fperf_capture {
@@ -35,16 +30,17 @@ struct fperf_capture {
 	struct fperf_sideband *sideband;
 	struct ring_buffer *rings[FPERF_RINGS];
 	struct fperf_batch batch;
-	struct fperf_map live;		/* pid → 1: target processes that have not ended */
-	struct fperf_map start_threads; /* tid → index in start_thread */
-	struct fperf_start_thread *start_thread;
-	size_t start_thread_count, start_thread_capacity;
-	uint64_t reported_lost[FPERF_SOURCES][FPERF_LOSS_REASONS]; /* already in the session */
-	uint64_t sideband_lost, live_ns, checked_ns, losses_ns, flushed_ns;
+	struct fperf_scan *scan;	/* NULL: without sched, or not possible */
+	struct fperf_map live;		/* target processes that have not ended: pid → FPERF_LIVE_* */
+	struct fperf_map start_threads; /* tid → 1: existed at the start, no interval of it has been seen */
+	uint64_t reported_lost[FPERF_SOURCES][FPERF_LOSS_REASONS];	      /* already in the session */
+	uint64_t live_ns;						      /* start of the recording */
+	uint64_t end_ns;						      /* its end; 0: not yet */
+	uint64_t round_ns, checked_ns, losses_ns, flushed_ns;		      /* when they were last done */
 	uint64_t stats_since_ns, stats_total_ns, stats_run_ns, stats_base_ns; /* windows of BPF accounting */
 	int stats_fd;
-	bool following;
-	int failed; /* errno of a failed session write */
+	bool urgent;	   /* something that must be looked at soon waits in the batch */
+	bool low_priority; /* until it proves too low */
 };
 
 /* capture.c: hands an event to every source that wants it. */
@@ -62,10 +58,12 @@ void fperf_drain__close(struct fperf_capture *capture);
 /* Waits up to `timeout_ms` for something urgent (an exec). */
 void fperf_drain__wait(struct fperf_capture *capture, int timeout_ms);
 
-/* Takes what is there, in order of time, to the aggregator and to the sources. */
-int fperf_drain__round(struct fperf_capture *capture, struct fperf_error *err);
-int fperf_drain__record(struct fperf_capture *capture, const void *record, size_t size,
-			struct fperf_error *err);
+/* Takes what is there, in order of time, to the aggregator and to the sources. What is very young waits for
+ * the next round unless this is the last. */
+int fperf_drain__round(struct fperf_capture *capture, bool last, struct fperf_error *err);
+
+/* One record; may write to it. */
+int fperf_drain__record(struct fperf_capture *capture, void *record, size_t size, struct fperf_error *err);
 
 /* follow.c */
 
@@ -83,10 +81,10 @@ int fperf_follow__mapping(struct fperf_capture *capture, const struct fperf_side
 /* Takes processes off the live list whose end was not seen. */
 void fperf_follow__check_live(struct fperf_capture *capture);
 
-/* Fills in an interval that was open at the start with what /proc said then. */
-void fperf_follow__complete_start(struct fperf_capture *capture, struct fperf_wire_offcpu *interval);
+/* Cuts an interval to the time of the recording. False when it should be dropped. */
+bool fperf_follow__clip(struct fperf_capture *capture, struct fperf_wire_offcpu *interval);
 
-/* Intervals of threads that slept all the time; the kernel's account of each thread. */
-int fperf_follow__finish(struct fperf_capture *capture, uint64_t end_ns, struct fperf_error *err);
+/* Every thread of the target as it is now, once at the start and once at the end. */
+int fperf_follow__scan(struct fperf_capture *capture, struct fperf_error *err);
 
 #endif

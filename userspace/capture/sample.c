@@ -5,8 +5,10 @@
 #include "capture/proc_files.h"
 #include "capture/sources.h"
 
+#include "base/clock.h"
 #include "base/map.h"
 #include "base/vec.h"
+#include "frameperf/meta.h"
 #include "sample.skel.h"
 
 #include <errno.h>
@@ -40,6 +42,14 @@ static void sample_stop(void *data, uint64_t end_ns)
 	fperf_map__free(&state->attached);
 	sample_bpf__destroy(state->skeleton);
 	free(state);
+}
+
+static void sample_pause(void *data)
+{
+	struct sample_state *state = data;
+
+	for (size_t i = 0; i < state->fd_count; i++)
+		ioctl(state->fds[i], PERF_EVENT_IOC_DISABLE, 0);
 }
 
 static int event_open(const struct sample_state *state, bool hardware, pid_t tid)
@@ -180,13 +190,19 @@ static int sample_start(struct fperf_capture_context *context, void **data, char
 		rc = fperf_error__set_errno(err, -errno, "cannot open BPF object 'sample'");
 		goto fail;
 	}
+	state->skeleton->rodata->kernel_stack_size = fperf_program__kernel_stack_size();
 	state->skeleton->rodata->unwind_mode = fperf_unwind__bpf_mode(context->options->unwind);
 	state->skeleton->rodata->unwind_address_mask = fperf_unwind__address_mask();
 	rc = fperf_program__load(context->shared, state->skeleton->obj, "sample", err);
 	if (rc)
 		goto fail;
-	fperf_writer__meta(context->writer, "sample.event", state->hardware ? "cycles" : "cpu-clock", err);
-	fperf_writer__meta_u64(context->writer, "sample.period_ns", 1000000000ull / state->frequency_hz, err);
+	rc = fperf_writer__meta(context->writer, FPERF_META_SAMPLE_EVENT,
+				state->hardware ? "cycles" : "cpu-clock", err);
+	rc = rc ? rc
+		: fperf_writer__meta_u64(context->writer, FPERF_META_SAMPLE_PERIOD_NS,
+					 FPERF_NS_PER_S / state->frequency_hz, err);
+	if (rc)
+		goto fail;
 	*data = state;
 	return 0;
 fail:
@@ -200,5 +216,6 @@ const struct fperf_capture_source_ops fperf_source_sample = {
 	.name = "sample",
 	.start = sample_start,
 	.attach_process = sample_attach_process,
+	.pause = sample_pause,
 	.stop = sample_stop,
 };

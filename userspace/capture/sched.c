@@ -2,10 +2,8 @@
 #include "capture/program.h"
 #include "capture/sources.h"
 
-#include "frameperf/wire.h"
 #include "sched.skel.h"
 
-#include <bpf/bpf.h>
 #include <bpf/btf.h>
 
 #include <errno.h>
@@ -63,6 +61,7 @@ static int sched_start(struct fperf_capture_context *context, void **data, char 
 		goto fail;
 	}
 	state->skeleton->rodata->has_prev_state = switch_has_prev_state();
+	state->skeleton->rodata->kernel_stack_size = fperf_program__kernel_stack_size();
 	state->skeleton->rodata->unwind_mode = fperf_unwind__bpf_mode(context->options->unwind);
 	state->skeleton->rodata->unwind_address_mask = fperf_unwind__address_mask();
 	rc = fperf_program__load(context->shared, state->skeleton->obj, "sched", err);
@@ -83,47 +82,17 @@ fail:
 	return rc;
 }
 
-void fperf_sched__open_intervals(const struct fperf_capture_context *context, uint64_t end_ns,
-				 void (*visit)(void *visit_context, const void *record, size_t size),
-				 void *visit_context)
+static void sched_pause(void *data)
 {
-	int fd = fperf_shared_maps__fd(context->shared, "fperf_threads");
-	uint32_t tid = 0, next;
-	bool first = true;
+	struct sched_state *state = data;
 
-	while (fd >= 0 && !bpf_map_get_next_key(fd, first ? NULL : &tid, &next)) {
-		struct fperf_wire_thread_state state;
-		struct fperf_wire_offcpu interval = {
-			.header = {.type = FPERF_WIRE_OFFCPU,
-				   .size = sizeof(interval),
-				   .time_ns = end_ns,
-				   .tid = next},
-		};
-
-		tid = next;
-		first = false;
-		if (bpf_map_lookup_elem(fd, &tid, &state) || !state.out_ns || state.out_ns > end_ns)
-			continue;
-		interval.header.pid = state.pid;
-		interval.header.cpu = state.cpu_out;
-		interval.out_ns = state.out_ns;
-		interval.wake_ns = state.wake_ns;
-		interval.flags = state.flags | FPERF_OFFCPU_OPEN_END;
-		interval.state = state.state;
-		interval.syscall = state.syscall;
-		interval.cpu_out = state.cpu_out;
-		interval.wake_cpu = state.wake_cpu;
-		memcpy(interval.args, state.args, sizeof(interval.args));
-		interval.next = state.next;
-		if (state.wake_ns)
-			interval.waker = state.waker;
-		visit(visit_context, &interval, sizeof(interval));
-	}
+	sched_bpf__detach(state->skeleton);
 }
 
 const struct fperf_capture_source_ops fperf_source_sched = {
 	.source = FPERF_SOURCE_SCHED,
 	.name = "sched",
 	.start = sched_start,
+	.pause = sched_pause,
 	.stop = sched_stop,
 };

@@ -53,6 +53,9 @@ struct fperf_capture_source_ops {
 	void (*on_mapping)(void *state, const struct fperf_capture_mapping *mapping);
 	void (*poll)(void *state, uint64_t now_ns); /* once per drain round, before the rings are read */
 
+	/* The recording is about to end: no new events, but what the source has stays readable. */
+	void (*pause)(void *state);
+
 	/* Detaches and frees; writes what it still has to say into the session. Always called after a start
 	 * that returned 0. */
 	void (*stop)(void *state, uint64_t end_ns);

@@ -19,11 +19,4 @@ extern const struct fperf_capture_source_ops fperf_source_jit;	    /* names from
 uint32_t fperf_unwind__bpf_mode(enum fperf_unwind_mode mode);
 uint64_t fperf_unwind__address_mask(void);
 
-/* Switch-outs that have not been followed by a switch-in: calls back with an interval (struct
- * fperf_wire_offcpu without stack) that ends at `end_ns` for each thread of the targets that is off the CPU.
- */
-void fperf_sched__open_intervals(const struct fperf_capture_context *context, uint64_t end_ns,
-				 void (*visit)(void *visit_context, const void *record, size_t size),
-				 void *visit_context);
-
 #endif

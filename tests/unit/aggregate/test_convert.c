@@ -249,6 +249,31 @@ Test(aggregate, interval_that_ends_before_it_begins_is_clamped)
 	feed_end(&feed);
 }
 
+/* The account at a thread's exit is up to a tick old; the one at its last switch-out is exact. */
+Test(aggregate, last_switch_out_tells_the_cpu_time_of_the_thread)
+{
+	struct feed feed;
+	const struct fperf_rec_account *accounts;
+	struct fperf_wire_offcpu interval;
+	size_t count;
+
+	feed_begin(&feed);
+	feed_process(&feed, 100, "game");
+	interval = interval_of(5, 5, 100, 100);
+	interval.flags = FPERF_OFFCPU_EXITED;
+	interval.cpu_ns = 1234567;
+	feed_record(&feed, &interval, sizeof(interval));
+	interval = interval_of(6, 7, 100, 100);
+	interval.cpu_ns = 99; /* means nothing there */
+	feed_record(&feed, &interval, sizeof(interval));
+	feed_finish(&feed, 10);
+	accounts = LOADED(&feed, ACCOUNT, account, &count);
+	cr_assert_eq(count, 1);
+	cr_assert_eq(accounts[0].time_ns, START + 5 * MS);
+	cr_assert_eq(accounts[0].cpu_ns, 1234567);
+	feed_end(&feed);
+}
+
 static void task_feed(struct feed *feed, uint64_t ms, uint32_t tid, uint32_t on_cpu, uint64_t cpu_ns)
 {
 	struct {
