@@ -32,6 +32,7 @@ struct fperf_mark_set {
 	struct fperf_capture_context *context;
 	enum fperf_source source;
 	bool candidates;
+	bool no_links; /* see struct fperf_mark_probe_options */
 	struct fperf_mark_spec *specs;
 	size_t spec_count, spec_capacity;
 	struct fperf_mark_site **sites;
@@ -40,6 +41,8 @@ struct fperf_mark_set {
 	size_t missing_count, missing_capacity;
 	struct view *views;
 	size_t view_count, view_capacity;
+	struct fperf_mark_probe **leaving; /* being detached */
+	size_t leaving_count, leaving_capacity;
 	char trouble[FPERF_ERROR_TEXT];
 };
 
@@ -94,7 +97,7 @@ static void site_free(struct fperf_mark_site *site)
 {
 	if (!site)
 		return;
-	fperf_mark_probe__detach(site->probe);
+	fperf_mark_probe__detach_finish(site->probe);
 	if (site->fd >= 0)
 		close(site->fd);
 	free(site->path);
@@ -106,6 +109,11 @@ void fperf_mark_set__free(struct fperf_mark_set *set)
 {
 	if (!set)
 		return;
+	for (size_t i = 0; i < set->site_count; i++)
+		fperf_mark_probe__detach_begin(set->sites[i]->probe);
+	for (size_t i = 0; i < set->leaving_count; i++)
+		fperf_mark_probe__detach_finish(set->leaving[i]);
+	free(set->leaving);
 	for (size_t i = 0; i < set->site_count; i++) {
 		marker_write(set, set->sites[i]);
 		site_free(set->sites[i]);
@@ -142,6 +150,7 @@ static int probe_attach(struct fperf_mark_set *set, struct fperf_mark_site *site
 		.is_candidate = set->candidates,
 		.file_fd = site->fd,
 		.offset = site->offset,
+		.no_links = &set->no_links,
 	};
 	int result = fperf_mark_probe__attach(&options, &site->probe, err);
 
@@ -435,8 +444,16 @@ const struct fperf_mark_spec *fperf_mark_set__spec(const struct fperf_mark_set *
 void fperf_mark_set__detach(struct fperf_mark_set *set, size_t index)
 {
 	struct fperf_mark_site *site = set->sites[index];
+	struct fperf_mark_probe **place;
 
-	fperf_mark_probe__detach(site->probe);
+	if (!site->probe)
+		return;
+	fperf_mark_probe__detach_begin(site->probe);
+	place = fperf_vec__push(&set->leaving, &set->leaving_count, &set->leaving_capacity);
+	if (place)
+		*place = site->probe;
+	else
+		fperf_mark_probe__detach_finish(site->probe);
 	site->probe = NULL;
 }
 
