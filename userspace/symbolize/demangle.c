@@ -19,7 +19,7 @@
 #define OUTPUT_MAX     ((size_t)64 << 10) /* substitutions can double a name again and again */
 #define STACK_BASE     ((size_t)2 << 20)
 #define STACK_PER_BYTE ((size_t)2 << 10) /* measured over repetitive names: at most 0.43 KiB */
-#define OPTIONS	       (DMGL_PARAMS | DMGL_ANSI)
+#define OPTIONS	       (DMGL_PARAMS | DMGL_ANSI | DMGL_RET_DROP) /* a type in front hides the name */
 
 struct demangling {
 	const char *name;

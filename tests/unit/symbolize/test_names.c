@@ -90,6 +90,9 @@ Test(symbolize_names, demangle)
 	expect_demangled("_ZN4core3ptr13drop_in_place17h0123456789abcdefE", "core::ptr::drop_in_place");
 	expect_demangled("_RNvCs1234_7mycrate3foo", "mycrate::foo");
 	expect_demangled("Int", "Int");
+	expect_demangled("_ZSt4sortIPiEvT_S1_", "std::sort<int*>(int*, int*)"); /* no return type in front */
+	expect_demangled("_ZN4game5WorldD1Ev", "game::World::~World()");
+	expect_demangled("_ZZN4game3fooEvENKUlvE_clEv", "game::foo()::{lambda()#1}::operator()() const");
 }
 
 /* "prefix" + "piece" × count + "suffix" */
@@ -108,7 +111,7 @@ Test(symbolize_names, long_templates_are_demangled)
 {
 	char *name = repeated("_Z1fI", "1aIiE", 600, "Evv"), *text = fperf_demangle(name);
 
-	cr_expect_eq(strncmp(text, "void f<a<int>, a<int>", 21), 0, "%.40s", text);
+	cr_expect_eq(strncmp(text, "f<a<int>, a<int>", 16), 0, "%.40s", text);
 	free(text);
 	free(name);
 }
