@@ -93,6 +93,8 @@ static struct function_times *function_at(struct functions *functions, const str
 	return function;
 }
 
+/* Time of its own counts for the function that the code is in; what was inlined there has a share of the
+ * total only, so that builds with and without debug information agree. */
 static int stack_spread(struct fperf_model *model, uint32_t stack, const uint64_t ns[2],
 			struct functions *functions)
 {
@@ -114,12 +116,12 @@ static int stack_spread(struct fperf_model *model, uint32_t stack, const uint64_
 			if (!function)
 				return -ENOMEM;
 			for (int part = 0; part < 2; part++) {
-				function->self_ns[part] += leaf ? ns[part] : 0;
+				function->self_ns[part] += leaf && !symbols[k]->inlined ? ns[part] : 0;
 				function->total_ns[part] += function->last_stack != stack ? ns[part] : 0;
 			}
 			function->last_stack = stack;
-			leaf = false;
 		}
+		leaf = false;
 	}
 	return 0;
 }

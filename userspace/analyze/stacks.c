@@ -34,9 +34,10 @@ static bool is_library_wrapper(const char *function)
 static void user_function_note(struct fperf_stack_info *info, const struct fperf_symbol *symbol,
 			       bool *hint_closed)
 {
-	if (!info->leaf)
+	/* what was inlined is part of the function that it is in, as in every profile by symbols */
+	if (!info->leaf && !symbol->inlined)
 		info->leaf = symbol;
-	if (symbol->own && !info->place)
+	if (symbol->own && !symbol->inlined && !info->place)
 		info->place = symbol;
 	if (!*hint_closed && info->user_hint == FPERF_HINT_NONE) {
 		info->user_hint = (uint8_t)fperf_blocked__user_hint(symbol->function);
@@ -95,7 +96,8 @@ static void info_fill(struct fperf_model *model, struct fperf_stack_info *info,
 				kernel_function_note(info, symbols[k], &fault_entry, &in_syscall);
 			else
 				user_function_note(info, symbols[k], &hint_closed);
-			if (!frame->kernel && symbols[k]->own && own_count < OWN_LIMIT)
+			if (!frame->kernel && symbols[k]->own && !symbols[k]->inlined &&
+			    own_count < OWN_LIMIT)
 				own[own_count++] = symbols[k];
 		}
 	}
