@@ -7,12 +7,21 @@
 #include "output/utf8.h"
 
 #include <inttypes.h>
+#include <limits.h>
 #include <stdio.h>
 #include <string.h>
 
 struct check_config {
-	char unused;
+	bool repair;
 };
+
+static int set_repair(void *config, const char *argument, struct fperf_error *err)
+{
+	(void)argument;
+	(void)err;
+	((struct check_config *)config)->repair = true;
+	return 0;
+}
 
 static uint64_t record_count(const struct fperf_session *session)
 {
@@ -60,8 +69,32 @@ static void print_damage(const char *path, const struct fperf_session_damage *da
 	printf("  records readable: %" PRIu64 "\n", readable);
 }
 
+/* "game.fperf" becomes "game.repaired.fperf". */
+static void repaired_path(const char *path, char *text, size_t size)
+{
+	size_t length = strlen(path), suffix = strlen(".fperf");
+
+	if (length > suffix && !strcmp(path + length - suffix, ".fperf"))
+		length -= suffix;
+	snprintf(text, size, "%.*s.repaired.fperf", (int)length, path);
+}
+
+static int repair(const struct fperf_session *session, const char *path, struct fperf_error *err)
+{
+	char copy[PATH_MAX];
+	int ret;
+
+	repaired_path(path, copy, sizeof(copy));
+	ret = fperf_session__save(session, copy, err);
+	if (ret)
+		return fperf_error__wrap(err, "cannot write a repaired copy");
+	printf("  repaired copy:    %s\n", copy);
+	return 0;
+}
+
 static int check_run(const struct fperf_invocation *invocation)
 {
+	const struct check_config *config = invocation->config;
 	const char *path = invocation->operands[0];
 	struct fperf_session_damage damage = {0};
 	struct fperf_session *session = NULL;
@@ -80,20 +113,34 @@ static int check_run(const struct fperf_invocation *invocation)
 	if (damage.chunks_unknown)
 		printf("  chunks of kinds that only a newer version knows: %" PRIu32 "\n",
 		       damage.chunks_unknown);
+	if (config->repair && repair(session, path, &err) < 0) {
+		fperf_console__error(invocation->console, "%s", err.text);
+		fperf_session__free(session);
+		return FPERF_EXIT_FAILED;
+	}
 	fperf_session__free(session);
 	return fperf_load__status(&damage);
 }
+
+static const struct fperf_option options[] = {
+	{.name = "repair",
+	 .help = "write what is readable to a new file, which is whole: FILE.repaired.fperf",
+	 .set = set_repair},
+};
 
 const struct fperf_command fperf_command_check = {
 	.name = "check",
 	.summary = "verify a session file",
 	.operands = "FILE",
-	.description = "Reads the whole session file, verifies the checksum of every chunk and what records "
-		       "refer to, and says "
-		       "exactly what is damaged. Exit status 0: the file is whole; 4: it is damaged, and the "
-		       "other commands "
-		       "still use what is readable; 1: it is no session file or cannot be opened.",
-	.examples = "frameperf check game.fperf",
+	.description =
+		"Reads the whole session file, verifies the checksum of every chunk, and says "
+		"exactly what is damaged and what is missing. Exit status 0: the file is whole; 4: it is "
+		"damaged, and the other commands still use what is readable; 1: it is no session file or "
+		"cannot be opened.",
+	.examples = "frameperf check game.fperf\n"
+		    "frameperf check --repair game.fperf",
+	.options = options,
+	.option_count = sizeof(options) / sizeof(options[0]),
 	.operands_min = 1,
 	.operands_max = 1,
 	.defaults = &(const struct check_config){0},

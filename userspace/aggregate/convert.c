@@ -162,6 +162,9 @@ static int offcpu_convert(struct fperf_aggregate *agg, const struct wire_record 
 
 	if (!thread)
 		return err->code;
+	/* Outside of a system call these registers hold anything: nothing to report, and hard to compress. */
+	if (record.syscall < 0)
+		memset(record.args, 0, sizeof(record.args));
 	thread->seen_by_sched = true;
 	record.thread = thread->id;
 	if (fperf_task_table__mentioned(&agg->tasks, &offcpu->next, record.out_ns, &record.next, err) ||

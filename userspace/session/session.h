@@ -44,11 +44,16 @@ int fperf_session__seal(struct fperf_session *session, struct fperf_error *err);
 int fperf_session__load(const char *path, size_t limit, struct fperf_session **session,
 			struct fperf_session_damage *damage, struct fperf_error *err);
 
+/* Writes a sealed session to a new file, which is whole: what was read from a damaged one, for instance. It
+ * keeps its id. Fails like the writer does; then there is no file. */
+int fperf_session__save(const struct fperf_session *session, const char *path, struct fperf_error *err);
+
 /* Name of a record type for people, such as "sample"; NULL for a number that is no type. */
 const char *fperf_session__type_name(uint32_t type);
 
 /* Array of all records of a type; `fperf_session__records(s, FPERF_RECORD_SAMPLE, &n)` is a
- * `const struct fperf_rec_sample *`. Events are sorted by time (off-CPU by out_ns). NULL when there are none.
+ * `const struct fperf_rec_sample *`. Events are sorted by time (off-CPU by out_ns). NULL when
+ * there are none.
  */
 const void *fperf_session__records(const struct fperf_session *session, enum fperf_record_type type,
 				   size_t *count);

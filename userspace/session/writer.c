@@ -425,8 +425,26 @@ int fperf_writer__close(struct fperf_writer *writer, struct fperf_error *err)
 	return ret;
 }
 
-static int identity_make(uint8_t uuid[16], struct fperf_error *err)
+static int identity_parse(const char *text, uint8_t uuid[16])
 {
+	unsigned int byte;
+
+	if (strlen(text) != 32 || strspn(text, "0123456789abcdefABCDEF") != 32)
+		return -EINVAL;
+	for (size_t i = 0; i < 16; i++) {
+		sscanf(text + 2 * i, "%2x", &byte);
+		uuid[i] = (uint8_t)byte;
+	}
+	return 0;
+}
+
+static int identity_make(const char *wanted, uint8_t uuid[16], struct fperf_error *err)
+{
+	if (wanted && identity_parse(wanted, uuid))
+		return fperf_error__set(err, -EINVAL, "\"%.64s\" is no session id: 32 hexadecimal digits are",
+					wanted);
+	if (wanted)
+		return 0;
 	if (getrandom(uuid, 16, 0) != 16)
 		return fperf_error__set_errno(err, -errno, "getrandom for the id of the session");
 	uuid[6] = (uint8_t)((uuid[6] & 0x0f) | 0x40); /* RFC 9562, version 4 */
@@ -440,13 +458,13 @@ static void identity_text(const uint8_t uuid[16], char text[33])
 		snprintf(text + 2 * i, 3, "%02x", uuid[i]);
 }
 
-static int header_write(struct fperf_writer *writer, struct fperf_error *err)
+static int header_write(struct fperf_writer *writer, const char *session_id, struct fperf_error *err)
 {
 	struct fperf_file_header header = {
 		.major = FPERF_FORMAT_MAJOR, .minor = FPERF_FORMAT_MINOR, .size = FPERF_FILE_HEADER_SIZE};
 	uint8_t bytes[FPERF_FILE_HEADER_SIZE];
 	char text[33];
-	int ret = identity_make(header.uuid, err);
+	int ret = identity_make(session_id, header.uuid, err);
 
 	if (ret)
 		return ret;
@@ -477,6 +495,7 @@ int fperf_writer__open(const struct fperf_writer_options *options, struct fperf_
 		writer->chunk_bytes = LARGEST_CHUNK_BYTES;
 	writer->chunk_bytes *= MEMORY_PER_RAW;
 	grain = options->time_grain_ns ? options->time_grain_ns : 1;
+	writer->string_base = options->first_string;
 	writer->time_mask = ~((uint64_t)grain - 1);
 	fperf_payload__init(&writer->payload);
 	fperf_buf__init(&writer->chunk, 2 * FPERF_CHUNK_MAX_BYTES);
@@ -493,7 +512,7 @@ int fperf_writer__open(const struct fperf_writer_options *options, struct fperf_
 		writer_free(writer);
 		return ret;
 	}
-	ret = header_write(writer, err);
+	ret = header_write(writer, options->session_id, err);
 	if (ret) {
 		struct fperf_error late;
 

@@ -22,6 +22,8 @@ struct fperf_writer_options {
 	 * power of two in ns; 0 or 1: exact. All alike, so intervals still join without gaps and order is
 	 * kept; 1024 makes these chunks about 40 % smaller. */
 	uint32_t time_grain_ns;
+	const char *session_id; /* 32 hexadecimal digits; NULL: a new random UUID */
+	uint32_t first_string;	/* ids of interned strings begin after it, for who also adds string records */
 };
 
 /* What was written, for `info`, the end message and tests. */
@@ -33,7 +35,7 @@ struct fperf_writer_stats {
 	uint64_t records_lost; /* could not be written (disk full): counted, memory released */
 };
 
-/* Also adds the meta record "session.id": the random UUID that is in the file header. */
+/* Also adds the meta record "session.id": the UUID that is in the file header. */
 int fperf_writer__open(const struct fperf_writer_options *options, struct fperf_writer **writer,
 		       struct fperf_error *err);
 

@@ -185,3 +185,39 @@ Test(session_file, what_was_flushed_is_there_when_the_recorder_is_killed)
 	cr_assert_eq(count, 1);
 	fperf_session__free(session);
 }
+
+Test(session_file, a_saved_session_is_the_same_and_keeps_its_id, .timeout = 60)
+{
+	struct fperf_writer *writer = open_writer(8192);
+	struct random_record *record = calloc(1, sizeof(*record));
+	struct random_source source = {.state = 9};
+	struct fperf_session_damage damage;
+	struct fperf_session *first, *second;
+	char copy[80];
+	size_t size;
+
+	for (uint32_t type = FPERF_RECORD_MODULE; type < FPERF_RECORD_TYPES; type++) {
+		for (int i = 0; i < 300; i++) {
+			random_fill(&source, type, record);
+			if (type == FPERF_RECORD_OFFCPU) /* equal times would not keep their order */
+				record->offcpu.out_ns = (uint64_t)i;
+			cr_assert_eq(fperf_writer__add(writer, type, record->bytes, &err), 0, "%s", err.text);
+		}
+	}
+	fperf_writer__meta(writer, "target.name", "minetest", &err);
+	close_writer(writer);
+	first = load(path, &damage);
+	snprintf(copy, sizeof(copy), "%s.copy", path);
+	cr_assert_eq(fperf_session__save(first, copy, &err), 0, "%s", err.text);
+	second = load(copy, &damage);
+	unlink(copy);
+	assert_whole(&damage);
+	for (uint32_t type = 1; type < FPERF_RECORD_TYPES; type++)
+		assert_same_table(type, second, first);
+	cr_assert_str_eq(fperf_session__meta(second, "session.id"), fperf_session__meta(first, "session.id"));
+	cr_assert_str_eq(fperf_session__meta(second, "target.name"), "minetest");
+	cr_assert_str_eq(fperf_session__string(second, 1, &size), fperf_session__string(first, 1, &size));
+	fperf_session__free(first);
+	fperf_session__free(second);
+	free(record);
+}

@@ -59,13 +59,13 @@ Test(session, copies_strings_and_stack_frames)
 Test(session, seal_sorts_events_and_keeps_the_order_of_equal_times)
 {
 	struct fperf_session *session = fperf_session__new();
-	static const uint64_t times[] = {50, 10, 50, 30, 10};
+	static const uint64_t times[] = {50, 10, 50, 30, 10}, ends[] = {60, 20, 55, 40, 20};
 	static const uint32_t expected[] = {1, 4, 3, 0, 2};
 	const struct fperf_rec_offcpu *intervals;
 	size_t count;
 
 	for (uint32_t i = 0; i < 5; i++) {
-		struct fperf_rec_offcpu interval = {.out_ns = times[i], .in_ns = 100 - i, .thread = i};
+		struct fperf_rec_offcpu interval = {.out_ns = times[i], .in_ns = ends[i], .thread = i};
 
 		add(session, FPERF_RECORD_OFFCPU, &interval);
 	}
