@@ -201,7 +201,11 @@ static void priority_restore(struct fperf_capture *capture)
 /* Called when a round begins. */
 static void priority_watch(struct fperf_capture *capture, uint64_t now_ns)
 {
-	if (capture->low_priority && now_ns - capture->round_ns > LATE_NS) {
+	bool late = now_ns - capture->round_ns > LATE_NS ||
+		    capture->status.lost[FPERF_SOURCE_SAMPLE][FPERF_LOSS_RING_FULL] ||
+		    capture->status.lost[FPERF_SOURCE_SCHED][FPERF_LOSS_RING_FULL];
+
+	if (capture->low_priority && late) {
 		priority_restore(capture);
 		fperf_log__write(capture->context.log, FPERF_LOG_DETAIL,
 				 "the recorder came late at low priority and goes on at the usual one");

@@ -12,6 +12,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define NEIGHBOURS_PER_S 50
+
 static int thread_add(struct fperf_capture *capture, uint32_t pid, uint32_t tid, struct fperf_error *err)
 {
 	struct fperf_proc_task task;
@@ -118,8 +120,8 @@ int fperf_follow__start(struct fperf_capture *capture, struct fperf_error *err)
 	return descendants_add(capture, err);
 }
 
-int fperf_follow__mapping(struct fperf_capture *capture, const struct fperf_sideband_mapping *mapping,
-			  struct fperf_error *err)
+static int mapping_add(struct fperf_capture *capture, const struct fperf_sideband_mapping *mapping,
+		       bool not_executable, uint32_t *module, struct fperf_error *err)
 {
 	struct fperf_aggregate_mapping added = {
 		.pid = mapping->pid,
@@ -132,46 +134,23 @@ int fperf_follow__mapping(struct fperf_capture *capture, const struct fperf_side
 		.device = mapping->device_major << 32 | mapping->device_minor,
 		.inode = mapping->inode,
 		.inode_generation = mapping->inode_generation,
+		.not_executable = not_executable,
 	};
-	struct fperf_capture_mapping seen = {
-		.pid = mapping->pid,
-		.time_ns = mapping->time_ns,
-		.start = added.start,
-		.end = added.end,
-		.file_offset = added.file_offset,
-		.path = mapping->path,
-	};
-	char image[96];
-	int rc;
+	char image[4200];
 
 	memcpy(added.build_id, mapping->build_id, sizeof(mapping->build_id));
-	if (mapping->path[0] == '/') { /* exactly the mapped file, even if another has its name by now */
-		snprintf(image, sizeof(image), "/proc/%u/map_files/%llx-%llx", mapping->pid,
-			 (unsigned long long)added.start, (unsigned long long)added.end);
+	if (mapping->path[0] == '/' && fperf_proc__image(mapping->pid, added.start, added.end, mapping->path,
+							 mapping->inode, image, sizeof(image)))
 		added.image_path = image;
-	}
-	rc = fperf_aggregate__add_mapping(capture->context.aggregate, &added, &seen.module, err);
-	if (!rc)
-		fperf_capture__on_mapping(capture, &seen);
-	return rc;
+	return fperf_aggregate__add_mapping(capture->context.aggregate, &added, module, err);
 }
 
-struct mappings_visit {
-	struct fperf_capture *capture;
-	struct fperf_sideband_mapping *mapping;
-	uint32_t pid;
-	uint64_t now_ns;
-};
-
-static void mapping_visit(void *context, const struct fperf_proc_mapping *found)
+static void mapping_fill(struct fperf_sideband_mapping *mapping, const struct fperf_proc_mapping *found,
+			 uint32_t pid, uint64_t time_ns)
 {
-	struct mappings_visit *visit = context;
-	struct fperf_sideband_mapping *mapping = visit->mapping;
-	struct fperf_error ignored;
-
 	memset(mapping, 0, offsetof(struct fperf_sideband_mapping, path));
-	mapping->time_ns = visit->now_ns;
-	mapping->pid = visit->pid;
+	mapping->time_ns = time_ns;
+	mapping->pid = pid;
 	mapping->start = found->start;
 	mapping->size = found->end - found->start;
 	mapping->file_offset = found->file_offset;
@@ -179,13 +158,53 @@ static void mapping_visit(void *context, const struct fperf_proc_mapping *found)
 	mapping->device_minor = found->device_minor;
 	mapping->inode = found->inode;
 	snprintf(mapping->path, sizeof(mapping->path), "%s", found->path);
-	if (fperf_follow__mapping(visit->capture, mapping, &ignored))
+}
+
+struct mappings_visit {
+	struct fperf_capture *capture;
+	struct fperf_sideband_mapping *mapping;
+	uint32_t pid;
+	uint64_t now_ns;
+	uint64_t before; /* only the file's mapping that ends there; 0: all */
+};
+
+static int mapping_follow(struct fperf_capture *capture, const struct fperf_sideband_mapping *mapping,
+			  struct fperf_error *err)
+{
+	struct fperf_capture_mapping seen = {
+		.pid = mapping->pid,
+		.time_ns = mapping->time_ns,
+		.start = mapping->start,
+		.end = mapping->start + mapping->size,
+		.file_offset = mapping->file_offset,
+		.path = mapping->path,
+	};
+	int rc = mapping_add(capture, mapping, false, &seen.module, err);
+
+	if (!rc)
+		fperf_capture__on_mapping(capture, &seen);
+	return rc;
+}
+
+static void mapping_visit(void *context, const struct fperf_proc_mapping *found)
+{
+	struct mappings_visit *visit = context;
+	struct fperf_error ignored;
+	int rc;
+
+	if (visit->before && (found->executable || found->end != visit->before))
+		return;
+	mapping_fill(visit->mapping, found, visit->pid, visit->now_ns);
+	rc = found->executable ? mapping_follow(visit->capture, visit->mapping, &ignored)
+			       : mapping_add(visit->capture, visit->mapping, true, NULL, &ignored);
+	if (rc)
 		fperf_capture__lost(visit->capture, FPERF_SOURCE_MAPPING, FPERF_LOSS_MEMORY, 1);
 }
 
-void fperf_follow__read_mappings(struct fperf_capture *capture, uint32_t pid)
+static void mappings_read(struct fperf_capture *capture, uint32_t pid, uint64_t before)
 {
-	struct mappings_visit visit = {.capture = capture, .pid = pid, .now_ns = fperf_clock__now_ns()};
+	struct mappings_visit visit = {
+		.capture = capture, .pid = pid, .now_ns = fperf_clock__now_ns(), .before = before};
 	struct fperf_error gone;
 
 	visit.mapping = malloc(sizeof(*visit.mapping));
@@ -193,6 +212,31 @@ void fperf_follow__read_mappings(struct fperf_capture *capture, uint32_t pid)
 		return;
 	fperf_proc__mappings(pid, mapping_visit, &visit, &gone);
 	free(visit.mapping);
+}
+
+void fperf_follow__read_mappings(struct fperf_capture *capture, uint32_t pid)
+{
+	mappings_read(capture, pid, 0);
+}
+
+/* Anonymous code may be a file's, whose headers are mapped right below it (a loader other than the system's).
+ * Looked up for few a second, since compilers at run time map a lot of it. */
+static void neighbour_look(struct fperf_capture *capture, const struct fperf_sideband_mapping *mapping)
+{
+	if (mapping->time_ns - capture->neighbours_ns >= FPERF_NS_PER_S) {
+		capture->neighbours_ns = mapping->time_ns;
+		capture->neighbours = 0;
+	}
+	if (capture->neighbours++ < NEIGHBOURS_PER_S)
+		mappings_read(capture, mapping->pid, mapping->start);
+}
+
+int fperf_follow__mapping(struct fperf_capture *capture, const struct fperf_sideband_mapping *mapping,
+			  struct fperf_error *err)
+{
+	if (!mapping->path[0])
+		neighbour_look(capture, mapping);
+	return mapping_follow(capture, mapping, err);
 }
 
 #define CHECK_COUNT 64 /* processes per check */

@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 /* Reads a small file whole; returns its size or a negative errno. The text is NUL-terminated. */
@@ -227,11 +228,24 @@ int fperf_proc__mappings(uint32_t pid, void (*visit)(void *context, const struct
 	while ((size = getline(&line, &capacity, file)) > 0) {
 		if (line[size - 1] == '\n')
 			size--;
-		if (fperf_proc__parse_mapping(line, (size_t)size, mapping) && mapping->executable)
+		if (fperf_proc__parse_mapping(line, (size_t)size, mapping) &&
+		    (mapping->executable || mapping->path[0] == '/'))
 			visit(context, mapping);
 	}
 	free(line);
 	fclose(file);
 	free(mapping);
 	return 0;
+}
+
+bool fperf_proc__image(uint32_t pid, uint64_t start, uint64_t end, const char *path, uint64_t inode,
+		       char *image, size_t size)
+{
+	struct stat file;
+	int used = snprintf(image, size, "/proc/%u/map_files/%" PRIx64 "-%" PRIx64, pid, start, end);
+
+	if (used > 0 && (size_t)used < size && !access(image, R_OK))
+		return true;
+	used = snprintf(image, size, "/proc/%u/root%s", pid, path);
+	return used > 0 && (size_t)used < size && inode && !stat(image, &file) && file.st_ino == inode;
 }

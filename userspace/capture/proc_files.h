@@ -47,8 +47,14 @@ struct fperf_proc_mapping {
 /* Parses one line of /proc/PID/maps, without its newline. */
 bool fperf_proc__parse_mapping(const char *line, size_t size, struct fperf_proc_mapping *mapping);
 
-/* Calls `visit` for each executable mapping of a process. -ESRCH when it is gone. */
+/* Calls `visit` for each mapping of a process that is executable or a file's, by address. -ESRCH when it is
+ * gone. */
 int fperf_proc__mappings(uint32_t pid, void (*visit)(void *context, const struct fperf_proc_mapping *mapping),
 			 void *context, struct fperf_error *err);
+
+/* A path that opens the very file that is mapped at [start, end), even if another has its name by now. If
+ * only its name is left to go by, the file must have `inode` (0: not known). False when there is none. */
+bool fperf_proc__image(uint32_t pid, uint64_t start, uint64_t end, const char *path, uint64_t inode,
+		       char *image, size_t size);
 
 #endif

@@ -62,6 +62,29 @@ static bool map_is_shared(const char *name)
 	return !strncmp(name, "fperf_", 6) && !(size > 8 && !strcmp(name + size - 8, "_scratch"));
 }
 
+/* The sizes in bpf/ are for four CPUs. More CPUs write more, up to eight times; all rings together stay
+ * within about a hundredth of the memory. */
+static void rings_scale(struct bpf_object *object)
+{
+	long cpus = sysconf(_SC_NPROCESSORS_CONF), pages = sysconf(_SC_PHYS_PAGES),
+	     page = sysconf(_SC_PAGESIZE);
+	uint64_t memory = pages > 0 && page > 0 ? (uint64_t)pages * (uint64_t)page : 1ull << 30;
+	struct bpf_map *map;
+
+	bpf_object__for_each_map(map, object)
+	{
+		uint32_t size = bpf_map__max_entries(map);
+
+		if (bpf_map__type(map) != BPF_MAP_TYPE_RINGBUF)
+			continue;
+		for (long per = 4; per < cpus && per < 32; per *= 2)
+			size *= 2;
+		while (size > memory / 256 && size > 1u << 18)
+			size /= 2;
+		bpf_map__set_max_entries(map, size);
+	}
+}
+
 static int maps_reuse(const struct fperf_shared_maps *shared, struct bpf_object *object,
 		      struct fperf_error *err)
 {
@@ -148,9 +171,11 @@ static const char *log_last_line(char *log)
 int fperf_program__load(struct fperf_shared_maps *shared, struct bpf_object *object, const char *name,
 			struct fperf_error *err)
 {
-	int rc = maps_reuse(shared, object, err);
 	const char *said;
+	int rc;
 
+	rings_scale(object);
+	rc = maps_reuse(shared, object, err);
 	if (rc)
 		return rc;
 	rc = bpf_object__load(object);

@@ -33,10 +33,12 @@ struct fperf_capture {
 	struct fperf_scan *scan;	/* NULL: without sched, or not possible */
 	struct fperf_map live;		/* target processes that have not ended: pid → FPERF_LIVE_* */
 	struct fperf_map start_threads; /* tid → 1: existed at the start, no interval of it has been seen */
-	uint64_t reported_lost[FPERF_SOURCES][FPERF_LOSS_REASONS];	      /* already in the session */
-	uint64_t live_ns;						      /* start of the recording */
-	uint64_t end_ns;						      /* its end; 0: not yet */
-	uint64_t round_ns, checked_ns, losses_ns, flushed_ns;		      /* when they were last done */
+	uint64_t reported_lost[FPERF_SOURCES][FPERF_LOSS_REASONS]; /* already in the session */
+	uint64_t live_ns;					   /* start of the recording */
+	uint64_t end_ns;					   /* its end; 0: not yet */
+	uint64_t round_ns, checked_ns, losses_ns, flushed_ns;	   /* when they were last done */
+	uint64_t neighbours_ns; /* second in which `neighbours` were looked up */
+	uint32_t neighbours;
 	uint64_t stats_since_ns, stats_total_ns, stats_run_ns, stats_base_ns; /* windows of BPF accounting */
 	int stats_fd;
 	bool urgent;	   /* something that must be looked at soon waits in the batch */
