@@ -76,8 +76,8 @@ int fperf_sample(struct bpf_perf_event_data *ctx)
 	}
 	if (kernel_count > FPERF_KERNEL_DEPTH)
 		kernel_count = FPERF_KERNEL_DEPTH;
-	user_count = stack_user(stack_current(), record->flags & FPERF_SAMPLE_KERNEL,
-				&scratch->addresses[kernel_count], &record->stack);
+	user_count = stack_user(&fperf_ring_sample, stack_current(), record->flags & FPERF_SAMPLE_KERNEL,
+				&record->header, &scratch->addresses[kernel_count], &record->stack);
 	record->stack.kernel_count = kernel_count;
 	record->stack.user_count = user_count;
 	size = sizeof(*record) + (kernel_count + user_count) * sizeof(__u64);

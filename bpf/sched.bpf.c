@@ -142,7 +142,7 @@ static __always_inline void out_stack_emit(void *ctx, struct fperf_wire_thread_s
 	out->header.pid = task->tgid;
 	out->header.tid = task->pid;
 	out->stack.kernel_count = 0;
-	count = stack_user(task, true, scratch->user, &out->stack);
+	count = stack_user(&fperf_ring_sched, task, true, &out->header, scratch->user, &out->stack);
 	out->stack.user_count = count;
 	size = sizeof(*out) + count * sizeof(__u64);
 	if (size > sizeof(*out) + sizeof(scratch->user))

@@ -6,6 +6,7 @@
 #ifndef FPERF_BPF_STACK_H
 #define FPERF_BPF_STACK_H
 
+#include "dump.h"
 #include "unwind.h"
 
 /* The current task, as a pointer that may be read through where the kernel has one. */
@@ -17,11 +18,19 @@ static __always_inline struct task_struct *stack_current(void)
 }
 
 /* User stack of `task`, which is current or leaves the CPU just now, leaf first, into `out`, which has room
- * for FPERF_USER_DEPTH addresses. Returns their number; fills in what `stack` says about the user part. */
-static __always_inline __u32 stack_user(struct task_struct *task, bool in_kernel, __u64 *out,
+ * for FPERF_USER_DEPTH addresses. Returns their number; fills in what `stack` says about the user part. What
+ * only user space can unwind is copied to `ring`, ahead of the record that has `header`. */
+static __always_inline __u32 stack_user(void *ring, struct task_struct *task, bool in_kernel,
+					const struct fperf_wire_header *header, __u64 *out,
 					struct fperf_wire_stack *stack)
 {
-	return unwind_user(task, in_kernel, out, stack);
+	__u32 count = unwind_user(task, in_kernel, out, stack);
+
+	if (stack->outcome == FPERF_STACK_UNSUPPORTED && unwind_mode == UNWIND_MODE_AUTO)
+		dump_emit(ring, task, header);
+	else if (unwind_mode == UNWIND_MODE_DUMP && count)
+		dump_emit(ring, task, header);
+	return count;
 }
 
 #endif

@@ -254,6 +254,12 @@ static __always_inline __u32 unwind_user(struct task_struct *task, bool in_kerne
 		return 0;
 	if (in_kernel && regs.syscall < 0)
 		regs.pc = unwind_before_trap(regs.pc);
+	if (unwind_mode == UNWIND_MODE_DUMP) {
+		out[0] = regs.pc | FPERF_WIRE_PC_BIT;
+		stack->outcome = FPERF_STACK_SKIPPED;
+		stack->failed_at = regs.pc;
+		return 1;
+	}
 	unwind_begin(state, &regs, task);
 	if (!state->generation) { /* the recorder has not seen this process yet: the leaf is all there is */
 		out[0] = state->pc | FPERF_WIRE_PC_BIT;

@@ -24,6 +24,7 @@
 #define UNWIND_MODE_AUTO  0 /* rows; frame pointers where there are none */
 #define UNWIND_MODE_FP	  1 /* frame pointers only */
 #define UNWIND_MODE_TABLE 2 /* rows only */
+#define UNWIND_MODE_DUMP  3 /* none: user space unwinds a copy of the stack */
 
 /* state->flags */
 #define UNWIND_PC      1u  /* pc is an interrupted pc, not a return address */

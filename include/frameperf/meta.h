@@ -49,6 +49,7 @@
 #define FPERF_META_UNWIND_CACHE_MISSES                                                                       \
 	"unwind.cache_misses"				     /* stack frames whose rule had to be searched   \
 							      */
+#define FPERF_META_UNWIND_DUMPS	       "unwind.dumps"	     /* copies of stacks, unwound by libdw */
 #define FPERF_META_UNWIND_ROWS	       "unwind.rows"	     /* loaded at the end */
 #define FPERF_META_UNWIND_TABLE_BYTES  "unwind.table_bytes"  /* memory of the loaded tables */
 #define FPERF_META_UNWIND_BUILT	       "unwind.built"	     /* tables compiled from .eh_frame */

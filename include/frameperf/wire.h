@@ -185,6 +185,20 @@ struct fperf_wire_freq { /* header.cpu: the CPU that changed */
 	fperf_u32 max_khz;
 };
 
+/* A copy of the user stack, for unwinding in user space. Written just before the record whose stack it is
+ * (sample or switch-out), with the same time and tid. The bytes follow. */
+#define FPERF_DUMP_REGISTERS 33
+#define FPERF_DUMP_BYTES     (5 * 4096)
+
+struct fperf_wire_stack_dump {
+	struct fperf_wire_header header;
+	fperf_u64 base; /* address of the first byte copied: the start of the page that sp is in */
+	fperf_u32 bytes;
+	fperf_u32 reserved;
+	fperf_u64 registers[FPERF_DUMP_REGISTERS]; /* by DWARF number: x86-64 0-15 and 16 the pc; arm64 0-30,
+						      31 sp, 32 the pc */
+};
+
 enum fperf_freq_kind {
 	FPERF_FREQ_CURRENT = 0,	 /* khz */
 	FPERF_FREQ_LIMITS = 1,	 /* min_khz, max_khz: what policy and thermal limits allow now */
@@ -231,5 +245,6 @@ _Static_assert(sizeof(struct fperf_wire_stack) == 16, "wire stack");
 _Static_assert(sizeof(struct fperf_wire_sample) == 56, "wire sample");
 _Static_assert(sizeof(struct fperf_wire_offcpu) == 176, "wire offcpu");
 _Static_assert(sizeof(struct fperf_wire_mark) == 56, "wire mark");
+_Static_assert(sizeof(struct fperf_wire_stack_dump) == 304, "wire stack dump");
 
 #endif

@@ -2,6 +2,7 @@
 #include "capture/recording.h"
 
 #include "base/clock.h"
+#include "capture/sources.h"
 
 #include <errno.h>
 #include <poll.h>
@@ -118,7 +119,7 @@ int fperf_drain__record(struct fperf_capture *capture, void *record, size_t size
 	if (header->type == FPERF_WIRE_OFFCPU && size >= sizeof(struct fperf_wire_offcpu) &&
 	    !fperf_follow__clip(capture, record))
 		return 0;
-	rc = fperf_aggregate__consume(capture->context.aggregate, record, size, err);
+	rc = fperf_unwind__consume(&capture->context, record, size, err);
 	capture->status.records++;
 	if (!rc)
 		record_follow(capture, header);

@@ -20,6 +20,7 @@ struct fperf_capture_context {
 	struct fperf_writer *writer;
 	const struct fperf_log *log;
 	uint64_t start_ns;
+	void *unwind;	  /* the unwind source, NULL while it is not active; see fperf_unwind__consume() */
 	void *shared;	  /* shared BPF maps, see program.h */
 	uint32_t markers; /* how many marker ids have been given out, by all sources */
 };

@@ -19,4 +19,8 @@ extern const struct fperf_capture_source_ops fperf_source_jit;	    /* names from
 uint32_t fperf_unwind__bpf_mode(enum fperf_unwind_mode mode);
 uint64_t fperf_unwind__address_mask(void);
 
+/* Hands a record to the aggregator, with the stack that a dump before it gave. */
+int fperf_unwind__consume(struct fperf_capture_context *context, const void *record, size_t size,
+			  struct fperf_error *err);
+
 #endif

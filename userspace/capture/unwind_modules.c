@@ -12,6 +12,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/uio.h>
 #include <unistd.h>
@@ -52,6 +53,7 @@ struct fperf_unwind_modules {
 	pthread_mutex_t lock; /* of everything below, and of the maps */
 	pthread_cond_t changed;
 	pthread_t thread;
+	bool tables;
 	bool stopping;
 	struct module *modules; /* by slot */
 	size_t count, capacity;
@@ -269,7 +271,7 @@ static void *modules_thread(void *context)
 	return NULL;
 }
 
-int fperf_unwind_modules__new(struct fperf_unwind_maps *maps, const char *cache_path,
+int fperf_unwind_modules__new(struct fperf_unwind_maps *maps, const char *cache_path, bool tables,
 			      const struct fperf_log *log, struct fperf_unwind_modules **out,
 			      struct fperf_error *err)
 {
@@ -286,7 +288,8 @@ int fperf_unwind_modules__new(struct fperf_unwind_maps *maps, const char *cache_
 	modules->modules[SLOT_MISSING].fd = -1;
 	modules->maps = maps;
 	modules->log = log;
-	if (fperf_unwind_cache__open(cache_path, 0, &modules->cache, &no_cache))
+	modules->tables = tables;
+	if (tables && fperf_unwind_cache__open(cache_path, 0, &modules->cache, &no_cache))
 		fperf_log__write(log, FPERF_LOG_DETAIL, "unwind tables are built anew: %s", no_cache.text);
 	pthread_mutex_init(&modules->lock, NULL);
 	pthread_condattr_init(&attr);
@@ -412,7 +415,10 @@ static uint32_t module_add(struct fperf_unwind_modules *modules, const struct fp
 		return SLOT_MISSING;
 	}
 	modules->modules[slot] = module;
-	queue_push(modules, slot);
+	if (modules->tables)
+		queue_push(modules, slot);
+	else
+		modules->modules[slot].state = MODULE_NO_ROWS;
 	return slot;
 }
 
@@ -491,6 +497,29 @@ void fperf_unwind_modules__poll(struct fperf_unwind_modules *modules, uint64_t n
 	pthread_mutex_unlock(&modules->lock);
 	if (message[0])
 		fperf_log__write(modules->log, FPERF_LOG_WARNING, "%s", message);
+}
+
+int fperf_unwind_modules__file(struct fperf_unwind_modules *modules, uint32_t slot, char *name, size_t size)
+{
+	int fd = -1;
+
+	if (slot == FPERF_UNWIND_NO_MODULE)
+		return -1;
+	pthread_mutex_lock(&modules->lock);
+	if (modules->modules[slot].fd >= 0) {
+		fd = fcntl(modules->modules[slot].fd, F_DUPFD_CLOEXEC, 3);
+		snprintf(name, size, "%s", modules->modules[slot].name);
+	} else if (modules->modules[slot].image) {
+		fd = memfd_create("vdso", MFD_CLOEXEC);
+		if (fd >= 0 && write(fd, modules->modules[slot].image, modules->modules[slot].image_size) !=
+				       (ssize_t)modules->modules[slot].image_size) {
+			close(fd);
+			fd = -1;
+		}
+		snprintf(name, size, "%s", modules->modules[slot].name);
+	}
+	pthread_mutex_unlock(&modules->lock);
+	return fd;
 }
 
 void fperf_unwind_modules__stats(struct fperf_unwind_modules *modules,

@@ -13,9 +13,9 @@
 
 struct fperf_unwind_modules;
 
-/* `cache_path` as for fperf_unwind_cache__open(). The maps are borrowed, and written by the thread until
- * free. */
-int fperf_unwind_modules__new(struct fperf_unwind_maps *maps, const char *cache_path,
+/* `cache_path` as for fperf_unwind_cache__open(). Without `tables` none are built: modules are only known.
+ * The maps are borrowed, and written by the thread until free. */
+int fperf_unwind_modules__new(struct fperf_unwind_maps *maps, const char *cache_path, bool tables,
 			      const struct fperf_log *log, struct fperf_unwind_modules **modules,
 			      struct fperf_error *err);
 void fperf_unwind_modules__free(struct fperf_unwind_modules *modules);
@@ -29,6 +29,9 @@ void fperf_unwind_modules__put(struct fperf_unwind_modules *modules, uint32_t sl
 
 /* Drops what has been idle, asks again for what was dropped and is wanted. Cheap; once a second is enough. */
 void fperf_unwind_modules__poll(struct fperf_unwind_modules *modules, uint64_t now_ns);
+
+/* A new descriptor of the module's file, the caller's to close, and its name; -1 when there is none. */
+int fperf_unwind_modules__file(struct fperf_unwind_modules *modules, uint32_t slot, char *name, size_t size);
 
 struct fperf_unwind_modules_stats {
 	uint64_t built, from_cache, without_rows, failed, evicted;

@@ -13,6 +13,7 @@ struct process {
 	size_t count, capacity;
 	uint32_t run_first, run_count; /* in the BPF map; run_count 0: none */
 	uint32_t generation;
+	uint64_t version;
 	bool changed;
 };
 
@@ -24,6 +25,7 @@ struct fperf_unwind_processes {
 	size_t count, capacity;
 	struct fperf_map by_pid;
 	uint32_t last_generation;
+	uint64_t last_version;
 	uint32_t *changed; /* indexes of processes to be written */
 	size_t changed_count, changed_capacity;
 	uint64_t no_room;
@@ -107,6 +109,7 @@ static void process_changed(struct fperf_unwind_processes *processes, struct pro
 {
 	uint32_t *index;
 
+	process->version = ++processes->last_version;
 	if (process->changed)
 		return;
 	index = fperf_vec__push(&processes->changed, &processes->changed_count, &processes->changed_capacity);
@@ -272,6 +275,23 @@ void fperf_unwind_processes__flush(struct fperf_unwind_processes *processes, uin
 	for (size_t i = 0; i < processes->changed_count; i++)
 		process_write(processes, &processes->processes[processes->changed[i]], now_ns);
 	processes->changed_count = 0;
+}
+
+uint64_t fperf_unwind_processes__mappings(const struct fperf_unwind_processes *processes, uint32_t pid,
+					  const struct fperf_unwind_mapping **mappings, size_t *count)
+{
+	const struct process *process = process_find(processes, pid);
+
+	*mappings = process ? process->mappings : NULL;
+	*count = process ? process->count : 0;
+	return process ? process->version : 0;
+}
+
+uint64_t fperf_unwind_processes__version(const struct fperf_unwind_processes *processes, uint32_t pid)
+{
+	const struct process *process = process_find(processes, pid);
+
+	return process ? process->version : 0;
 }
 
 void fperf_unwind_processes__stats(const struct fperf_unwind_processes *processes,

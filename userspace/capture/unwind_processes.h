@@ -31,6 +31,12 @@ void fperf_unwind_processes__exit(struct fperf_unwind_processes *processes, uint
 /* Writes what has changed since the last time into the BPF maps. */
 void fperf_unwind_processes__flush(struct fperf_unwind_processes *processes, uint64_t now_ns);
 
+/* The sorted mappings of a process, valid until the next change; returns their version, which every change
+ * raises. */
+uint64_t fperf_unwind_processes__mappings(const struct fperf_unwind_processes *processes, uint32_t pid,
+					  const struct fperf_unwind_mapping **mappings, size_t *count);
+uint64_t fperf_unwind_processes__version(const struct fperf_unwind_processes *processes, uint32_t pid);
+
 struct fperf_unwind_processes_stats {
 	uint64_t processes, mappings; /* now */
 	uint64_t no_room;	      /* times that a process did not fit into the maps */

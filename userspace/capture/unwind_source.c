@@ -4,6 +4,7 @@
 #include "capture/proc_files.h"
 #include "capture/program.h"
 #include "capture/sources.h"
+#include "capture/unwind_dumps.h"
 #include "capture/unwind_processes.h"
 #include "frameperf/meta.h"
 
@@ -19,6 +20,7 @@ struct unwind_source {
 	struct fperf_unwind_maps maps;
 	struct fperf_unwind_modules *modules;
 	struct fperf_unwind_processes *processes;
+	struct fperf_unwind_dumps *dumps;
 	struct fperf_map images; /* pid → 1: has been seen with mappings */
 	uint64_t polled_ns;
 };
@@ -31,6 +33,8 @@ uint32_t fperf_unwind__bpf_mode(enum fperf_unwind_mode mode)
 		return 1;
 	case FPERF_UNWIND_TABLE:
 		return 2;
+	case FPERF_UNWIND_DUMP:
+		return 3;
 	default:
 		return 0;
 	}
@@ -49,17 +53,38 @@ uint64_t fperf_unwind__address_mask(void)
 #endif
 }
 
+static void source_free(struct unwind_source *source)
+{
+	fperf_unwind_dumps__free(source->dumps);
+	fperf_unwind_processes__free(source->processes);
+	fperf_unwind_modules__free(source->modules);
+	fperf_unwind_maps__close(&source->maps);
+	fperf_map__free(&source->images);
+	free(source);
+}
+
+static const char *way_name(enum fperf_unwind_mode mode)
+{
+	switch (mode) {
+	case FPERF_UNWIND_FP:
+		return "in BPF, frame pointers only";
+	case FPERF_UNWIND_TABLE:
+		return "in BPF, tables from .eh_frame only";
+	case FPERF_UNWIND_DUMP:
+		return "copies of stacks, unwound by libdw";
+	default:
+		return "in BPF, tables from .eh_frame, else frame pointers; copies of stacks for the rest";
+	}
+}
+
 static int unwind_start(struct fperf_capture_context *context, void **data, char *reason, size_t reason_size,
 			struct fperf_error *err)
 {
-	struct unwind_source *source;
+	enum fperf_unwind_mode mode = context->options->unwind;
+	bool tables = mode == FPERF_UNWIND_AUTO || mode == FPERF_UNWIND_TABLE;
+	struct unwind_source *source = calloc(1, sizeof(*source));
 	int rc;
 
-	if (context->options->unwind == FPERF_UNWIND_DUMP) {
-		snprintf(reason, reason_size, "off: stacks are copied and unwound later");
-		return -ENODEV;
-	}
-	source = calloc(1, sizeof(*source));
 	if (!source)
 		return fperf_error__no_memory(err, "the unwind source");
 	source->context = context;
@@ -68,21 +93,38 @@ static int unwind_start(struct fperf_capture_context *context, void **data, char
 		free(source);
 		return rc;
 	}
-	rc = fperf_unwind_modules__new(&source->maps, NULL, context->log, &source->modules, err);
+	rc = fperf_unwind_modules__new(&source->maps, NULL, tables, context->log, &source->modules, err);
 	rc = rc ? rc : fperf_unwind_processes__new(&source->maps, source->modules, &source->processes, err);
+	rc = rc ? rc : fperf_unwind_dumps__new(source->processes, source->modules, &source->dumps, err);
 	if (rc) {
-		fperf_unwind_modules__free(source->modules);
-		fperf_unwind_maps__close(&source->maps);
-		free(source);
+		source_free(source);
 		return rc;
 	}
-	snprintf(reason, reason_size, "%s",
-		 context->options->unwind == FPERF_UNWIND_FP ? "in BPF, frame pointers only"
-		 : context->options->unwind == FPERF_UNWIND_TABLE
-			 ? "in BPF, tables from .eh_frame only"
-			 : "in BPF, tables from .eh_frame, else frame pointers");
+	snprintf(reason, reason_size, "%s", way_name(mode));
 	*data = source;
+	context->unwind = source;
 	return 0;
+}
+
+/* Dumps are unwound as they come, their result waits for the record that follows. */
+int fperf_unwind__consume(struct fperf_capture_context *context, const void *record, size_t size,
+			  struct fperf_error *err)
+{
+	const struct fperf_wire_header *header = record;
+	const struct fperf_unwind_dump_stack *stack = NULL;
+	struct unwind_source *source = context->unwind;
+
+	if (header->type == FPERF_WIRE_STACK_DUMP) {
+		if (source)
+			fperf_unwind_dumps__take(source->dumps, record, size);
+		return 0;
+	}
+	if (source && (header->type == FPERF_WIRE_SAMPLE || header->type == FPERF_WIRE_OUT_STACK))
+		stack = fperf_unwind_dumps__find(source->dumps, header);
+	if (stack)
+		return fperf_aggregate__consume_with_stack(context->aggregate, record, size, stack->frames,
+							   stack->count, stack->outcome, err);
+	return fperf_aggregate__consume(context->aggregate, record, size, err);
 }
 
 struct image_check {
@@ -132,6 +174,7 @@ static void unwind_on_exit(void *data, uint32_t pid)
 	struct unwind_source *source = data;
 
 	fperf_map__remove(&source->images, pid);
+	fperf_unwind_dumps__exit(source->dumps, pid);
 	fperf_unwind_processes__exit(source->processes, pid);
 }
 
@@ -167,6 +210,8 @@ static void stats_write(struct unwind_source *source)
 	fperf_writer__meta_u64(writer, FPERF_META_UNWIND_STACKS, stats.stacks, &ignored);
 	fperf_writer__meta_u64(writer, FPERF_META_UNWIND_FRAMES, stats.frames, &ignored);
 	fperf_writer__meta_u64(writer, FPERF_META_UNWIND_CACHE_MISSES, stats.misses, &ignored);
+	fperf_writer__meta_u64(writer, FPERF_META_UNWIND_DUMPS, fperf_unwind_dumps__count(source->dumps),
+			       &ignored);
 	fperf_writer__meta_u64(writer, FPERF_META_UNWIND_ROWS, modules.rows, &ignored);
 	fperf_writer__meta_u64(writer, FPERF_META_UNWIND_TABLE_BYTES, modules.cells * 8, &ignored);
 	fperf_writer__meta_u64(writer, FPERF_META_UNWIND_BUILT, modules.built, &ignored);
@@ -182,11 +227,8 @@ static void unwind_stop(void *data, uint64_t end_ns)
 
 	(void)end_ns;
 	stats_write(source);
-	fperf_unwind_processes__free(source->processes);
-	fperf_unwind_modules__free(source->modules);
-	fperf_unwind_maps__close(&source->maps);
-	fperf_map__free(&source->images);
-	free(source);
+	source->context->unwind = NULL;
+	source_free(source);
 }
 
 const struct fperf_capture_source_ops fperf_source_unwind = {

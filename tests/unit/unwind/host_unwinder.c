@@ -134,6 +134,16 @@ void host_unwinder_set_missing(struct host_unwinder *host, uint64_t start)
 	}
 }
 
+uint32_t host_unwinder_lookup(struct host_unwinder *host, uint64_t address)
+{
+	struct unwind_state state = {
+		.at = address, .count = host->mapping_count, .generation = host->generation};
+
+	current = host;
+	unwind_rule(&state);
+	return state.rule;
+}
+
 void host_unwinder_new_generation(struct host_unwinder *host)
 {
 	host->generation++;

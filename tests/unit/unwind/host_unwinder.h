@@ -41,6 +41,8 @@ void host_unwinder_map(struct host_unwinder *host, uint64_t start, uint64_t end,
 		       const struct fperf_unwind_table *table);
 void host_unwinder_set_missing(struct host_unwinder *host,
 			       uint64_t start); /* the table of this mapping is gone */
+/* The rule that the unwinder finds for an address, by way of its cache when it is there. */
+uint32_t host_unwinder_lookup(struct host_unwinder *host, uint64_t address);
 void host_unwinder_new_generation(struct host_unwinder *host);
 void host_unwinder_mode(struct host_unwinder *host, unsigned int mode);
 
