@@ -90,10 +90,10 @@ static uint32_t fp_field(const struct cfi_section *section, const struct cfi_reg
 	case CFI_SAME:
 		return FPERF_RULE_FP_SAME;
 	case CFI_OFFSET:
-		if (cfa_offset != INT64_MIN && fp->value == -cfa_offset)
-			return FPERF_RULE_FP_AT_BASE;
 		if (fp->value < 0 && fp->value % 8 == 0 && -fp->value / 8 <= FPERF_RULE_FP_SLOTS)
 			return (uint32_t)(-fp->value / 8);
+		if (cfa_offset != INT64_MIN && fp->value == -cfa_offset)
+			return FPERF_RULE_FP_AT_BASE;
 		return FPERF_RULE_FP_LOST;
 	case CFI_EXPRESSION:
 		if (!address_read(fp->expression, fp->expression_size, &address) || address.deref ||

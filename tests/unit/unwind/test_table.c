@@ -298,7 +298,7 @@ Test(unwind, flipped_bytes_are_survived, .timeout = 60)
 {
 	struct fperf_elf_section eh_frame, hdr;
 	struct fperf_error err = {0};
-	size_t size, eh_at, hdr_at;
+	size_t size = 0, eh_at, hdr_at;
 	struct fperf_elf *elf;
 	uint8_t *bytes = file_read("/proc/self/exe", &size), *copy = malloc(size);
 	uint32_t random = 7;
