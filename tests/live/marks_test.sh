@@ -103,3 +103,60 @@ assert {c["name"] for c in r["capabilities"] if c["state"] == "works"} >= {"upro
 	exits_with 1 setpriv --reuid 65534 --regid 65534 --clear-groups "$FP" doctor
 	says 'run as root' out.log
 }
+
+# Libraries that are called as the real ones are, and a program that first presents by SDL alone, then loads GLX, which
+# SDL from then on presents through.
+present_libraries() {
+	cat >sdl.c <<-'X'
+		void (*below)(void *, unsigned long);
+		__attribute__((noinline)) void SDL_RenderPresent(void *renderer) { if (below) below(renderer, 7); }
+	X
+	echo 'void glXSwapBuffers(void *d, unsigned long s) { __asm__ volatile("" : : "r"(d), "r"(s)); }' >glx.c
+	cat >game.c <<-'X'
+		#include <dlfcn.h>
+		#include <stdio.h>
+		#include <stdlib.h>
+		#include <unistd.h>
+		extern void (*below)(void *, unsigned long);
+		void SDL_RenderPresent(void *renderer);
+		int main(int argc, char **argv)
+		{
+			for (int i = 0; i < atoi(argv[1]); i++, usleep(4000)) SDL_RenderPresent(argv);
+			if (argc > 2) {
+				*(void **)&below = dlsym(dlopen("libGLX.so.0", RTLD_NOW), "glXSwapBuffers");
+				for (int i = 0; i < atoi(argv[2]); i++, usleep(4000)) SDL_RenderPresent(argv);
+			}
+			return 0;
+		}
+	X
+	mkdir -p lib
+	cc -O1 -shared -fPIC -Wl,-soname,libSDL2-2.0.so.0 sdl.c -o lib/libSDL2-2.0.so.0
+	cc -O1 -shared -fPIC -Wl,-soname,libGLX.so.0 glx.c -o lib/libGLX.so.0
+	cc -O1 game.c -o game lib/libSDL2-2.0.so.0 -Wl,-rpath,'$ORIGIN/lib'
+	export LD_LIBRARY_PATH=$PWD/lib
+}
+
+test_frames_of_sdl_alone() {
+	present_libraries
+	record -- ./game 300
+	valid
+	is "$(marks frame SDL_RenderPresent | awk '$1 > 0 { print $1, $2 }')" "300 1" "every frame, from the first on"
+	says 'SDL_RenderPresent in libSDL2-2.0.so.0, process .*: the only one that fires' record.log
+}
+
+test_frames_when_the_boundary_changes() {
+	present_libraries
+	record -- ./game 300 400
+	valid
+	"$BUILD/live/show_marks" s.fperf
+	is "$(marks frame glXSwapBuffers | awk '$1 > 0 { print $1, $2 }')" "400 1" "nearer to the driver, once it fires"
+	[ "$(marks frame SDL_RenderPresent | awk '$1 > 0 { print $1 }')" -ge 300 ] || die "frames before GLX are missing"
+	says 'frames: glXSwapBuffers .*; dropped: SDL_RenderPresent' record.log
+}
+
+test_frames_of_a_process_behind_a_launcher() {
+	present_libraries
+	record -- sh -c './game 100; ./game 200 200 & wait'
+	valid
+	is "$(marks frame glXSwapBuffers | awk '$1 > 0 { print $1, $2 }')" "200 1" "the second process"
+}

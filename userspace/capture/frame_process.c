@@ -8,6 +8,7 @@
 struct fperf_frame_process_site {
 	struct fperf_frame_count total;
 	uint64_t ignored; /* hits before everything was compared */
+	bool considered;  /* had fired when the choice was made */
 };
 
 void fperf_frame_process__init(struct fperf_frame_process *process, uint32_t pid)
@@ -65,6 +66,8 @@ bool fperf_frame_process__choose(struct fperf_frame_process *process, uint64_t n
 		return false;
 	process->chosen = fperf_frame_choose(counts, process->site_count, now_ns, final);
 	free(counts);
+	for (size_t i = 0; i < process->site_count; i++)
+		process->sites[i].considered = process->sites[i].total.hits > 0;
 	return process->chosen != FPERF_FRAME_NONE;
 }
 
@@ -85,6 +88,16 @@ bool fperf_frame_process__is_silent(const struct fperf_frame_process *process, u
 		return false;
 	last_ns = process->sites[process->chosen].total.last_ns;
 	return now_ns > last_ns && now_ns - last_ns > silent_ns;
+}
+
+bool fperf_frame_process__has_newcomer(const struct fperf_frame_process *process)
+{
+	if (process->chosen == FPERF_FRAME_NONE)
+		return false;
+	for (size_t i = 0; i < process->site_count; i++)
+		if (process->sites[i].total.hits && !process->sites[i].considered)
+			return true;
+	return false;
 }
 
 bool fperf_frame_process__has_fired(const struct fperf_frame_process *process, size_t site)

@@ -36,6 +36,9 @@ void fperf_frame_process__reopen(struct fperf_frame_process *process, uint64_t n
 bool fperf_frame_process__is_silent(const struct fperf_frame_process *process, uint64_t now_ns,
 				    uint64_t silent_ns);
 
+/* A site fires that had not fired when the choice was made. */
+bool fperf_frame_process__has_newcomer(const struct fperf_frame_process *process);
+
 bool fperf_frame_process__has_fired(const struct fperf_frame_process *process, size_t site);
 
 /* Why the site was chosen or not, as fperf_frame_explain(). */

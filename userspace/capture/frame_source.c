@@ -317,6 +317,7 @@ static void choice_reopen(struct frames *frames, struct fperf_frame_process *pro
 	marks_allow(frames, process);
 }
 
+/* Chooses for every process that has no choice yet, or none that still holds. */
 static void choices_make(struct frames *frames, uint64_t now_ns, bool final)
 {
 	bool changed = false;
@@ -324,7 +325,9 @@ static void choices_make(struct frames *frames, uint64_t now_ns, bool final)
 	for (size_t i = 0; i < frames->count; i++) {
 		struct fperf_frame_process *process = &frames->processes[i];
 
-		if (!final && frames->automatic && fperf_frame_process__is_silent(process, now_ns, SILENT_NS))
+		if (!final &&
+		    (fperf_frame_process__has_newcomer(process) ||
+		     (frames->automatic && fperf_frame_process__is_silent(process, now_ns, SILENT_NS))))
 			choice_reopen(frames, process, now_ns);
 		if (!fperf_frame_process__choose(process, now_ns, final))
 			continue;

@@ -104,8 +104,8 @@ static int freq_start(struct fperf_capture_context *context, void **state, char 
 		free(freq);
 		return fperf_error__no_memory(err, "CPU clocks");
 	}
-	freq->count = fperf_freq_sysfs__read(FPERF_FREQ_ROOT, FPERF_MAX_CPUS, freq->cpus, freq->driver,
-					     sizeof(freq->driver));
+	freq->count = fperf_freq_sysfs__read(FPERF_FREQ_ROOT, fperf_freq_sysfs__cpus(FPERF_MAX_CPUS),
+					     freq->cpus, freq->driver, sizeof(freq->driver));
 	now_ns = fperf_clock__now_ns();
 	if (!freq->count) {
 		freq_free(freq);

@@ -2,6 +2,14 @@
 
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
+
+uint32_t fperf_freq_sysfs__cpus(uint32_t limit)
+{
+	long count = sysconf(_SC_NPROCESSORS_CONF);
+
+	return count > 0 && (unsigned long)count < limit ? (uint32_t)count : limit;
+}
 
 static FILE *file_open(const char *root, uint32_t cpu, const char *name)
 {

@@ -22,6 +22,9 @@ struct fperf_freq_cpu {
 size_t fperf_freq_sysfs__read(const char *root, uint32_t limit, struct fperf_freq_cpu *cpus, char *driver,
 			      size_t driver_size);
 
+/* How many CPUs this machine can have, at most `limit`. */
+uint32_t fperf_freq_sysfs__cpus(uint32_t limit);
+
 /* The parts that change, of one CPU. False when they can't be read (the CPU is offline). */
 bool fperf_freq_sysfs__update(const char *root, struct fperf_freq_cpu *cpu);
 

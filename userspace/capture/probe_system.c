@@ -88,7 +88,9 @@ enum fperf_probe_state probe_cpufreq(char *detail)
 {
 	struct fperf_freq_cpu *cpus = calloc(1024, sizeof(*cpus));
 	char driver[64];
-	size_t count = cpus ? fperf_freq_sysfs__read(FPERF_FREQ_ROOT, 1024, cpus, driver, sizeof(driver)) : 0;
+	size_t count = cpus ? fperf_freq_sysfs__read(FPERF_FREQ_ROOT, fperf_freq_sysfs__cpus(1024), cpus,
+						     driver, sizeof(driver))
+			    : 0;
 
 	free(cpus);
 	if (!count) {

@@ -17,7 +17,7 @@ const char *fperf_source__key(unsigned int source)
 		[FPERF_SOURCE_MARK] = "mark",	      [FPERF_SOURCE_PROCESS] = "process",
 		[FPERF_SOURCE_MAPPING] = "mapping",   [FPERF_SOURCE_UNWIND] = "unwind",
 		[FPERF_SOURCE_KALLSYMS] = "kallsyms", [FPERF_SOURCE_GPU] = "gpu",
-		[FPERF_SOURCE_COUNTER] = "counter",
+		[FPERF_SOURCE_COUNTER] = "counter",   [FPERF_SOURCE_JIT] = "jit",
 	};
 
 	return pick(names, COUNT(names), source);

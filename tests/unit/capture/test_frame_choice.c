@@ -119,6 +119,9 @@ Test(capture, frame_boundary_is_chosen_anew_when_a_candidate_comes)
 	fperf_frame_process__count(&process, 0, 1, 0, &second);
 	cr_assert(fperf_frame_process__choose(&process, 7 * FPERF_NS_PER_S, false));
 	cr_expect_eq(process.chosen, 0, "what was before does not count");
+	cr_expect_not(fperf_frame_process__has_newcomer(&process));
+	fperf_frame_process__count(&process, 1, 2, 3, &second);
+	cr_expect(fperf_frame_process__has_newcomer(&process));
 	fperf_frame_process__free(&process);
 }
 
