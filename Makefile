@@ -127,6 +127,28 @@ $(BUILD)/make_session: $(BUILD)/tests/cli/make_session.o $(BUILD)/libframeperf.a
 cli: $(BUILD)/frameperf $(BUILD)/make_session ## tests of the command line; CLI=PATTERN narrows
 	BUILD=$(BUILD) tests/cli/run.sh '$(CLI)'
 
+# What a newcomer tries first: a small game that does wrong things on purpose, and the reasons for its slow frames.
+.PHONY: demo
+demo: ## records a small game for some seconds and says why its slow frames were slow (as root)
+	sh tests/deps.sh demo
+	+$(MAKE) --no-print-directory -s -j2 all $(BUILD)/workloads/game-nofp
+	$(BUILD)/frameperf record -o $(BUILD)/demo.fperf --as-root --frame $(BUILD)/workloads/game-nofp:game_present \
+		-- $(BUILD)/workloads/game-nofp --seconds 12 --faults 24 --truth $(BUILD)/demo.truth
+	@echo
+	@$(BUILD)/frameperf report $(BUILD)/demo.fperf
+	@echo; echo "The game's own log of what it did wrong: $(BUILD)/demo.truth"
+
+.PHONY: man install
+man: $(BUILD)/frameperf ## one man page per command, into $(BUILD)/man
+	@mkdir -p $(BUILD)/man
+	$(BUILD)/frameperf help --man >$(BUILD)/man/frameperf.1
+	for command in $$($(BUILD)/frameperf help --names); do \
+		$(BUILD)/frameperf help --man $$command >$(BUILD)/man/frameperf-$$command.1 || exit 1; done
+install: all man ## into $(DESTDIR)$(PREFIX)
+	install -D -m 755 $(BUILD)/frameperf $(DESTDIR)$(PREFIX)/bin/frameperf
+	install -d $(DESTDIR)$(PREFIX)/share/man/man1
+	install -m 644 $(BUILD)/man/*.1 $(DESTDIR)$(PREFIX)/share/man/man1
+
 formatted := $(wildcard include/frameperf/*.h userspace/*/*.[ch] tools/*.[ch] bpf/*.[ch] vmlinux/*.h \
 	       tests/unit/*.[ch] tests/unit/*/*.[ch] tests/workloads/*.[ch] tests/live/*.[ch] tests/live/targets/*.[ch] tests/fuzz/*.[ch] \
 	       tests/bench/*.[ch] tests/cli/*.[ch])

@@ -23,7 +23,7 @@ const struct fperf_command *const fperf_commands[] = {
 };
 
 struct help_config {
-	bool man;
+	bool man, names;
 };
 
 static int set_man(void *config, const char *argument, struct fperf_error *err)
@@ -31,6 +31,14 @@ static int set_man(void *config, const char *argument, struct fperf_error *err)
 	(void)argument;
 	(void)err;
 	((struct help_config *)config)->man = true;
+	return 0;
+}
+
+static int set_names(void *config, const char *argument, struct fperf_error *err)
+{
+	(void)argument;
+	(void)err;
+	((struct help_config *)config)->names = true;
 	return 0;
 }
 
@@ -68,17 +76,22 @@ static int help_run(const struct fperf_invocation *invocation)
 		if (!command)
 			return unknown_command(invocation->operands[0]);
 	}
-	if (config->man)
+	if (config->names) {
+		for (size_t i = 0; fperf_commands[i]; i++)
+			puts(fperf_commands[i]->name);
+	} else if (config->man) {
 		fperf_help__man(command, stdout);
-	else if (command)
+	} else if (command) {
 		fperf_help__command(command, stdout);
-	else
+	} else {
 		fperf_help__overview(stdout);
+	}
 	return ferror(stdout) ? FPERF_EXIT_FAILED : FPERF_EXIT_OK;
 }
 
 static const struct fperf_option help_options[] = {
 	{0, "man", NULL, "Write the man page in roff instead.", set_man},
+	{0, "names", NULL, "Write only the commands' names, one a line.", set_names},
 };
 
 const struct fperf_command fperf_command_help = {

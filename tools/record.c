@@ -6,6 +6,7 @@
 #include "output/names.h"
 #include "output/paint.h"
 #include "record_options.h"
+#include "session/session.h"
 #include "session/writer.h"
 #include "signals.h"
 
@@ -20,10 +21,11 @@
 #include <time.h>
 #include <unistd.h>
 
-#define POLL_MS	     100
-#define PROGRESS_NS  (FPERF_NS_PER_S / 2)
-#define NAME_WAIT_US 20000
-#define REAP_TRIES   50 /* of 10 ms: how long a command that has just ended is waited for */
+#define POLL_MS		100
+#define PROGRESS_NS	(FPERF_NS_PER_S / 2)
+#define NAME_WAIT_US	20000
+#define READ_BACK_BYTES (8u << 20)
+#define REAP_TRIES	50 /* of 10 ms: how long a command that has just ended is waited for */
 
 struct recording {
 	const struct fperf_record_config *config;
@@ -270,15 +272,42 @@ static void say_what_is_missing(struct recording *recording)
 	}
 }
 
+/* How many frame ends the file holds; only files that are read back in a moment are asked. */
+static uint64_t count_frames(const char *path, uint64_t file_bytes)
+{
+	struct fperf_session_damage damage = {0};
+	const struct fperf_rec_marker *marker;
+	struct fperf_session *session = NULL;
+	const struct fperf_rec_mark *marks;
+	struct fperf_error err = {0};
+	uint64_t frames = 0;
+	size_t count = 0;
+
+	if (file_bytes > READ_BACK_BYTES || fperf_session__load(path, 0, &session, &damage, &err) < 0)
+		return 0;
+	marks = fperf_session__records(session, FPERF_RECORD_MARK, &count);
+	for (size_t i = 0; i < count; i++) {
+		marker = fperf_session__marker(session, marks[i].marker);
+		frames += marker && marker->kind == FPERF_MARKER_FRAME && marker->chosen;
+	}
+	fperf_session__free(session);
+	return frames;
+}
+
 static void say_end(struct recording *recording)
 {
 	const char *path = recording->path;
 	struct stat file = {0};
+	char frames[48] = "";
+	uint64_t count;
 
 	stat(path, &file);
-	fperf_console__note(recording->console, "wrote %s: %s, %s (%s)", path,
+	count = count_frames(path, (uint64_t)file.st_size);
+	if (count)
+		snprintf(frames, sizeof(frames), ", %llu frames", (unsigned long long)count);
+	fperf_console__note(recording->console, "wrote %s: %s, %s%s (%s)", path,
 			    fperf_words__bytes((uint64_t)file.st_size).text,
-			    fperf_words__duration(recording->end_ns - recording->start_ns).text,
+			    fperf_words__duration(recording->end_ns - recording->start_ns).text, frames,
 			    recording->end_reason);
 	say_what_is_missing(recording);
 	fperf_console__note(recording->console,

@@ -3,6 +3,7 @@
 #include "base/vec.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -88,8 +89,20 @@ static int set_level(void *config, const char *argument, struct fperf_error *err
 	return ret;
 }
 
+/* A path from the current directory becomes absolute; a mere file name stays, it is matched with any folder.
+ */
+static const char *absolute(struct fperf_record_config *config, const char *path, struct fperf_error *err)
+{
+	char whole[PATH_MAX];
+
+	if (path[0] == '/' || !strchr(path, '/') || !realpath(path, whole))
+		return path;
+	return keep(config, whole, err);
+}
+
 /* Cuts "PATH:SYMBOL" in place. Paths may hold colons, symbols don't. */
-static int cut_mark(char *text, struct fperf_capture_mark *mark, struct fperf_error *err)
+static int cut_mark(struct fperf_record_config *config, char *text, struct fperf_capture_mark *mark,
+		    struct fperf_error *err)
 {
 	char *colon = strrchr(text, ':');
 
@@ -100,7 +113,13 @@ static int cut_mark(char *text, struct fperf_capture_mark *mark, struct fperf_er
 			"/opt/game/bin/game:+0x1a2b0",
 			text);
 	*colon = '\0';
-	*mark = (struct fperf_capture_mark){.path = text, .symbol = colon + 1, .name = colon + 1};
+	*mark = (struct fperf_capture_mark){
+		.path = absolute(config, text, err),
+		.symbol = colon + 1,
+		.name = colon + 1,
+	};
+	if (!mark->path)
+		return err->code;
 	if (colon[1] == '+') {
 		char *end;
 
@@ -136,7 +155,7 @@ static int set_frame(void *config, const char *argument, struct fperf_error *err
 	if (record->frame_auto || !strcmp(argument, "off"))
 		return 0;
 	text = keep(record, argument, err);
-	return text ? cut_mark(text, &record->frame, err) : err->code;
+	return text ? cut_mark(record, text, &record->frame, err) : err->code;
 }
 
 static int set_mark(void *config, const char *argument, struct fperf_error *err)
@@ -149,7 +168,7 @@ static int set_mark(void *config, const char *argument, struct fperf_error *err)
 	if (!text)
 		return err->code;
 	name = cut_name(text);
-	ret = cut_mark(text, &mark, err);
+	ret = cut_mark(record, text, &mark, err);
 	if (ret < 0)
 		return ret;
 	if (name && !name[0])
@@ -180,9 +199,9 @@ static int set_scope(void *config, const char *argument, struct fperf_error *err
 					"game:physics_begin,game:physics_end=physics",
 					argument);
 	*comma = '\0';
-	ret = cut_mark(text, &scope.begin, err);
+	ret = cut_mark(record, text, &scope.begin, err);
 	if (ret >= 0)
-		ret = cut_mark(comma + 1, &scope.end, err);
+		ret = cut_mark(record, comma + 1, &scope.end, err);
 	if (ret < 0)
 		return ret;
 	scope.begin.name = scope.end.name = name;

@@ -65,7 +65,9 @@ static void source_lines(struct section *section, const struct fperf_report *rep
 		const struct fperf_rec_source *source = fperf_report__source(report->session, i);
 		const char *reason;
 
-		if (!source || source->state == FPERF_SOURCE_STATE_ACTIVE)
+		if (!source || source->state == FPERF_SOURCE_STATE_ACTIVE ||
+		    (source->state == FPERF_SOURCE_STATE_OFF &&
+		     i == FPERF_SOURCE_MARK)) /* few ask for marks */
 			continue;
 		reason = fperf_session__string(report->session, source->reason, NULL);
 		if (source->state == FPERF_SOURCE_STATE_FAILED)

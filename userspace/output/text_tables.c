@@ -152,15 +152,19 @@ void fperf_text__threads(const struct fperf_report *report, const struct fperf_p
 	uint64_t duration = analysis->end_ns > analysis->start_ns ? analysis->end_ns - analysis->start_ns : 0;
 	bool sched = source && source->state == FPERF_SOURCE_STATE_ACTIVE;
 	struct fperf_table *table;
+	size_t shown = analysis->thread_count;
 	char aside[64] = "";
 
-	if (!analysis->thread_count)
+	/* Threads are in order of CPU time: those that never ran come last, and tell nothing. */
+	while (shown > 1 && !analysis->threads[shown - 1].cpu_ns && !analysis->threads[shown - 1].switches)
+		shown--;
+	if (!shown)
 		return;
 	if (analysis->thread_count > THREAD_ROWS)
 		snprintf(aside, sizeof(aside), "the busiest %d of %zu", THREAD_ROWS, analysis->thread_count);
 	fperf_paint__heading(paint, "Threads", aside);
 	table = fperf_table__new(columns, sizeof(columns) / sizeof(columns[0]));
-	for (size_t i = 0; i < analysis->thread_count && i < THREAD_ROWS; i++)
+	for (size_t i = 0; i < shown && i < THREAD_ROWS; i++)
 		thread_row(table, &analysis->threads[i], duration, sched);
 	fperf_table__render(table, paint, 2);
 	fperf_table__free(table);
