@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
 """Judges verdicts against the truth that tests/workloads/game logged.
 
-  judge.py TRUTH REPORT [--accept-caller] [--least-faults N] [--no-faults] [--verbose]
+  judge.py TRUTH REPORT [--all-frames REPORT] [--accept-caller] [--least-faults N] [--no-faults] [--verbose]
 
-TRUTH is the game's log, REPORT the output of `frameperf report --json --worst 0`. Prints a table and exits with 1 when
+TRUTH is the game's log, REPORT the output of `frameperf report --json`. --all-frames takes a second report, with so
+small a budget that every frame is in it, for the ledgers. Prints a table and exits with 1 when
 a threshold is missed:
   - of the faults that arose, at least 95 % with the right cause, and at least 95 % with the right place, thread and
     culprit as well;
@@ -201,7 +202,8 @@ def judge_ledgers(report, judgement):
             worst = max(worst, error)
             judgement.demand(error <= LEDGER_SHARE, "ledger of frame %d, %s: sums to %d of %d ns" % (
                 slow["index"], row["name"], total, slow["time_ns"]))
-    print("ledgers: %d checked, at most %.3f %% off" % (checked, 100 * worst))
+    print("ledgers: %d of %d frames checked, at most %.3f %% off" % (checked, len(report["slow_frames"]), 100 * worst))
+    judgement.demand(checked >= 2 * len(report["slow_frames"]), "only %d ledgers" % checked)
 
 
 def judge_cpu(truth, report, judgement):
@@ -220,6 +222,7 @@ def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("truth")
     parser.add_argument("report")
+    parser.add_argument("--all-frames")
     parser.add_argument("--accept-caller", action="store_true")
     parser.add_argument("--least-faults", type=int, default=0)
     parser.add_argument("--no-faults", action="store_true")
@@ -241,7 +244,14 @@ def main():
     if not arguments.no_faults:
         judge_faults(truth, slow_of, arguments, judgement)
     late = judge_ordinary(truth, slow_of, judgement)
-    judge_ledgers(report, judgement)
+    if arguments.all_frames:
+        with open(arguments.all_frames, encoding="utf-8") as file:
+            every = json.load(file)
+        judgement.demand(len(every["slow_frames"]) >= frames - 2, "%d frames have ledgers, not %d" % (
+            len(every["slow_frames"]), frames))
+        judge_ledgers(every, judgement)
+    else:
+        judge_ledgers(report, judgement)
     judge_cpu(truth, report, judgement)
     if arguments.no_faults:
         judgement.demand(not truth.faults, "the log holds faults")

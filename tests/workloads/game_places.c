@@ -161,21 +161,25 @@ READ_PLACE(read_dialogue)
 READ_PLACE(stream_texture)
 READ_PLACE(load_shader)
 
-/* KIND_FSYNC */
+/* KIND_FSYNC: appends, so that the file system has to write more than the data. */
 #define FSYNC_PLACE(name)                                                                                    \
 	NOINLINE static void name(struct game *game)                                                         \
 	{                                                                                                    \
-		static _Thread_local uint8_t block[65536];                                                   \
+		static _Thread_local uint8_t block[16384];                                                   \
 		struct fault *fault = game_fault_here(game, PLACE_##name);                                   \
+                                                                                                             \
+		off_t at = 65536;                                                                            \
                                                                                                              \
 		if (fault) {                                                                                 \
 			memset(block, (int)fault->variant, sizeof(block));                                   \
 			game_fault_begin(fault);                                                             \
 			while (game_now_ns() - fault->begin_ns < fault->want_ns)                             \
-				if (pwrite(game->write_fd, block, sizeof(block), 0) < 0 ||                   \
+				if (pwrite(game->write_fd, block, sizeof(block), at += 16384) < 0 ||         \
 				    fsync(game->write_fd))                                                   \
 					abort();                                                             \
 			game_fault_end(fault);                                                               \
+			if (ftruncate(game->write_fd, 65536))                                                \
+				abort();                                                                     \
 		}                                                                                            \
 		WORK_US(game, 15);                                                                           \
 	}

@@ -194,7 +194,7 @@ static const char *fault_missing(const struct fault *fault)
 		return "too short";
 	if (fault->kind == KIND_FAULT)
 		return NULL; /* handling a fault is work, too */
-	return idle_ns * 10 < wall_ns * 6 ? "the thread worked instead of waiting" : NULL;
+	return idle_ns * 2 < wall_ns ? "the thread worked instead of waiting" : NULL;
 }
 
 static void fault_write(FILE *file, const struct game *game, const struct fault *fault)
