@@ -5,19 +5,14 @@
 
 : "${CAUSES_SEED:=$(($(date +%s) % 1000000))}"
 
-# play VARIANT SECONDS GAME-ARGS... [-- RECORD-ARGS...]: records the game into s.fperf, with its log in truth.jsonl. It runs
-# at real-time priority, so that other load of the machine adds no faults of its own.
+# play VARIANT SECONDS GAME-ARGS...: records the game into s.fperf, with its log in truth.jsonl. It runs at real-time
+# priority, so that other load of the machine adds no faults of its own.
 play() {
-	local game=$BUILD/workloads/game-$1 seconds=$2 arguments=()
+	local game=$BUILD/workloads/game-$1 seconds=$2
 	shift 2
-	while [ $# -gt 0 ] && [ "$1" != -- ]; do
-		arguments+=("$1")
-		shift
-	done
-	[ $# = 0 ] || shift
 	note "seed $CAUSES_SEED"
-	record --frame "$game:game_present" "$@" -- chrt -r 10 "$game" --seed "$CAUSES_SEED" --seconds "$seconds" \
-		--truth truth.jsonl --directory /var/tmp "${arguments[@]}"
+	record --frame "$game:game_present" -- chrt -r 10 "$game" --seed "$CAUSES_SEED" --seconds "$seconds" \
+		--truth truth.jsonl --directory /var/tmp "$@"
 	valid
 }
 
@@ -38,8 +33,8 @@ test_causes_without_frame_pointers() {
 }
 
 test_causes_with_frame_pointers() {
-	play fp 60 --faults 240 --rate 120 -- --unwind fp
-	judge --least-faults 200 --accept-caller
+	play fp 60 --faults 240 --rate 120
+	judge --least-faults 200
 }
 
 test_no_causes_without_faults() {

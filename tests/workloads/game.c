@@ -156,7 +156,7 @@ static bool files_open(struct game *game)
 	if (write(game->write_fd, block, 65536) != 65536 || fsync(game->map_fd) || fsync(game->write_fd))
 		return false;
 	game->map = mmap(NULL, CACHE_FILE, PROT_READ, MAP_SHARED, game->map_fd, 0);
-	return game->map != MAP_FAILED && !madvise((void *)(uintptr_t)game->map, CACHE_FILE, MADV_RANDOM);
+	return game->map != MAP_FAILED;
 }
 
 static void locks_init(struct game *game)

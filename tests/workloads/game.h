@@ -21,8 +21,9 @@
 #define NOINLINE __attribute__((noinline, noipa))
 #endif
 #define WORKERS	   3
-#define CACHE_FILE (64u << 20) /* bytes of the file that is read and mapped */
-#define BLOCK	   (256u << 10)
+#define CACHE_FILE (64u << 20)	/* bytes of the file that is read and mapped */
+#define BLOCK	   (1u << 20)	/* bytes of one read */
+#define STRIDE	   (128u << 10) /* between touched pages: beyond what the kernel reads ahead */
 
 /* What a fault is, and the cause that a profiler should name. */
 enum kind {

@@ -165,7 +165,7 @@ READ_PLACE(load_shader)
 #define FSYNC_PLACE(name)                                                                                    \
 	NOINLINE static void name(struct game *game)                                                         \
 	{                                                                                                    \
-		static _Thread_local uint8_t block[16384];                                                   \
+		static _Thread_local uint8_t block[131072];                                                  \
 		struct fault *fault = game_fault_here(game, PLACE_##name);                                   \
                                                                                                              \
 		off_t at = 65536;                                                                            \
@@ -174,7 +174,7 @@ READ_PLACE(load_shader)
 			memset(block, (int)fault->variant, sizeof(block));                                   \
 			game_fault_begin(fault);                                                             \
 			while (game_now_ns() - fault->begin_ns < fault->want_ns)                             \
-				if (pwrite(game->write_fd, block, sizeof(block), at += 16384) < 0 ||         \
+				if (pwrite(game->write_fd, block, sizeof(block), at += 131072) < 0 ||        \
 				    fsync(game->write_fd))                                                   \
 					abort();                                                             \
 			game_fault_end(fault);                                                               \
@@ -202,7 +202,7 @@ FSYNC_PLACE(store_shader_cache)
 			game_fault_begin(fault);                                                             \
 			while (game_now_ns() - fault->begin_ns < fault->want_ns) {                           \
 				at = at * 1664525 + 1013904223;                                              \
-				sum += map[(size_t)(at % (CACHE_FILE / 4096)) * 4096];                       \
+				sum += map[(size_t)(at % (CACHE_FILE / STRIDE)) * STRIDE];                   \
 			}                                                                                    \
 			game_fault_end(fault);                                                               \
 		}                                                                                            \
