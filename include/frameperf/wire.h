@@ -100,7 +100,7 @@ struct fperf_wire_offcpu {
 	struct fperf_wire_task next; /* who took the core at switch-out */
 	struct fperf_wire_task prev; /* who had the core just before switch-in */
 	struct fperf_wire_task waker;
-	fperf_u64 cpu_ns; /* FPERF_OFFCPU_EXITED: all CPU time of the thread, by the kernel's account */
+	fperf_u64 cpu_ns; /* CPU time of the thread at switch-out, by the kernel's account; 0: not known */
 	struct fperf_wire_stack stack;
 	/* addresses follow */
 };

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #define LOSS_INTERVAL_NS FPERF_NS_PER_S
+#define SWITCH_NS	 (200 * FPERF_NS_PER_US) /* no switch takes longer; what does is time stolen from us */
 
 /* The fixed part of a record, copied out of the ring (which promises no alignment to us), and its stack. */
 struct wire_record {
@@ -106,6 +107,32 @@ static void offcpu_clamp(struct fperf_aggregate *agg, struct fperf_rec_offcpu *r
 	fperf_aggregate__count_lost(agg, FPERF_SOURCE_SCHED, FPERF_LOSS_TIME_ORDER, 1);
 }
 
+/* The kernel stops and starts its account of a thread's CPU time some us before it reports a switch: it may
+ * search for other work in between, or wake up an idle CPU. For a thread that switches often this adds up to
+ * some percent. Moving the switch-out by the difference makes running time equal to the kernel's account;
+ * what cannot be moved, because the interval is too short, is owed to the next. */
+static void offcpu_account(struct fperf_thread *thread, uint64_t cpu_ns, struct fperf_rec_offcpu *record)
+{
+	uint64_t latest = record->wake_ns ? record->wake_ns : record->in_ns;
+	int64_t charged = (int64_t)(cpu_ns - thread->last_cpu_ns), shift;
+	int64_t ran = (int64_t)(record->out_ns - thread->last_in_ns);
+
+	if (thread->last_in_ns && charged >= 0 && ran >= 0) {
+		shift = charged - ran + thread->owed_ns;
+		if (shift > (int64_t)SWITCH_NS || shift < -(int64_t)SWITCH_NS)
+			shift = 0;
+		thread->owed_ns = shift;
+		if (shift > 0 && (uint64_t)shift > latest - record->out_ns)
+			shift = (int64_t)(latest - record->out_ns);
+		if (shift < -ran)
+			shift = -ran;
+		thread->owed_ns -= shift;
+		record->out_ns += (uint64_t)shift;
+	}
+	thread->last_in_ns = record->in_ns;
+	thread->last_cpu_ns = cpu_ns;
+}
+
 /* The user part was taken at the switch-out; without it the record tells why there is none. */
 static int offcpu_stack(struct fperf_aggregate *agg, struct fperf_thread *thread,
 			const struct wire_record *wire, uint32_t *id, struct fperf_error *err)
@@ -174,6 +201,7 @@ static int offcpu_convert(struct fperf_aggregate *agg, const struct wire_record 
 		return err->code;
 	offcpu_complete(agg, thread, &record);
 	offcpu_clamp(agg, &record);
+	offcpu_account(thread, offcpu->cpu_ns, &record);
 	free(thread->at_start);
 	thread->at_start = NULL;
 	if (fperf_writer__add(agg->options.writer, FPERF_RECORD_OFFCPU, &record, err))

@@ -274,6 +274,47 @@ Test(aggregate, last_switch_out_tells_the_cpu_time_of_the_thread)
 	feed_end(&feed);
 }
 
+/* Running time between two intervals is what the kernel accounts for. */
+Test(aggregate, switch_out_moves_to_the_kernels_account)
+{
+	static const struct {
+		uint64_t out_us, wake_us, in_us, cpu_us, moved_us;
+	} cases[] = {
+		{1000, 1900, 2000, 1000, 1000},	    /* the first: nothing to compare with */
+		{3000, 3900, 4000, 1990, 2990},	    /* charged 10 us less than from switch to switch */
+		{5000, 5900, 6000, 2996, 5006},	    /* 6 us more */
+		{7000, 7003, 8000, 4004, 7003},	    /* 8 us more, of which 3 fit in */
+		{9000, 9900, 9950, 5004, 9005},	    /* and 5 come later */
+		{9960, 9970, 9980, 4900, 9960},	    /* an account that goes back is none */
+		{12000, 13000, 14000, 5900, 12000}, /* 1020 us less: stolen by the host */
+	};
+	const size_t count = sizeof(cases) / sizeof(*cases);
+	const struct fperf_rec_offcpu *intervals;
+	struct feed feed;
+	size_t loaded;
+
+	feed_begin(&feed);
+	feed_process(&feed, 100, "game");
+	for (size_t i = 0; i < count; i++) {
+		struct fperf_wire_offcpu interval = interval_of(0, 0, 100, 100);
+
+		interval.out_ns = START + cases[i].out_us * 1000;
+		interval.wake_ns = START + cases[i].wake_us * 1000;
+		interval.header.time_ns = START + cases[i].in_us * 1000;
+		interval.cpu_ns = cases[i].cpu_us * 1000;
+		feed_record(&feed, &interval, sizeof(interval));
+	}
+	feed_finish(&feed, 20);
+	intervals = LOADED(&feed, OFFCPU, offcpu, &loaded);
+	cr_assert_eq(loaded, count);
+	for (size_t i = 0; i < count; i++) {
+		cr_assert_eq((intervals[i].out_ns - START) / 1000, cases[i].moved_us, "interval %zu: %lu us",
+			     i, (unsigned long)(intervals[i].out_ns - START) / 1000);
+		cr_assert_eq((intervals[i].in_ns - START) / 1000, cases[i].in_us);
+	}
+	feed_end(&feed);
+}
+
 static void task_feed(struct feed *feed, uint64_t ms, uint32_t tid, uint32_t on_cpu, uint64_t cpu_ns)
 {
 	struct {
