@@ -200,7 +200,7 @@ static __always_inline void interval_end(struct fperf_wire_thread_state *state, 
 	interval->args[0] = state->args[0];
 	interval->args[1] = state->args[1];
 	interval->args[2] = state->args[2];
-	interval->cpu_ns = state->out_ns ? state->exec_ns : task->se.sum_exec_runtime;
+	interval->cpu_ns = state->exec_ns;
 	interval->next = state->next;
 	interval->waker = state->waker;
 	if (!state->out_ns) { /* was off the CPU before recording began */
