@@ -16,9 +16,12 @@
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #define STEP_SECONDS   20
+#define WALL_STEPS     6  /* how many times as long it may take on a busy machine */
+#define HANGS_MAX      4  /* the same for units at which it hangs */
 #define DEATHS_MAX     16 /* each passes over one unit; then the file is given up */
 #define UNITS_PER_CODE 4  /* units that claim the same address */
 #define NO_UNIT	       UINT32_MAX
@@ -334,15 +337,47 @@ static bool messages_take(struct run *run, struct fperf_buf *in)
 	return true;
 }
 
-/* Reads results until the worker ends or makes no progress; true when it closed its end by itself. */
-static bool results_read(struct run *run, int fd)
+/* When the worker last made progress. */
+struct watch {
+	clockid_t clock; /* CPU time of the worker: on a busy machine it may get little of it */
+	bool has_clock;
+	uint64_t progress, cpu_ns, wall_ns;
+};
+
+static uint64_t watch_cpu(const struct watch *watch)
 {
-	unsigned seconds = run->job->step_seconds ? run->job->step_seconds : STEP_SECONDS;
-	uint64_t progress = run->shared->progress, since = fperf_clock__now_ns();
+	struct timespec now = {0};
+
+	if (watch->has_clock)
+		clock_gettime(watch->clock, &now);
+	return (uint64_t)now.tv_sec * FPERF_NS_PER_S + (uint64_t)now.tv_nsec;
+}
+
+static bool watch_hangs(struct watch *watch, const struct run *run)
+{
+	uint64_t step = (run->job->step_seconds ? run->job->step_seconds : STEP_SECONDS) * FPERF_NS_PER_S;
+
+	if (run->shared->progress != watch->progress || !watch->wall_ns) {
+		watch->progress = run->shared->progress;
+		watch->cpu_ns = watch_cpu(watch);
+		watch->wall_ns = fperf_clock__now_ns();
+		return false;
+	}
+	return watch_cpu(watch) - watch->cpu_ns > step ||
+	       fperf_clock__now_ns() - watch->wall_ns > WALL_STEPS * step;
+}
+
+enum outcome { ENDED, DIED, HUNG };
+
+/* Reads results until the worker closes its end, or makes no progress. */
+static enum outcome results_read(struct run *run, int fd, pid_t child)
+{
+	struct watch watch = {0};
 	struct pollfd poll_fd = {.fd = fd, .events = POLLIN};
 	struct fperf_buf in;
-	bool ended = false;
+	enum outcome outcome = DIED;
 
+	watch.has_clock = !clock_getcpuclockid(child, &watch.clock);
 	fperf_buf__init(&in, 4 * MESSAGE_MAX);
 	for (;;) {
 		int ready = poll(&poll_fd, 1, 200);
@@ -351,20 +386,18 @@ static bool results_read(struct run *run, int fd)
 
 		if (ready < 0 && errno != EINTR)
 			break;
-		if (run->shared->progress != progress) {
-			progress = run->shared->progress;
-			since = fperf_clock__now_ns();
+		if (watch_hangs(&watch, run)) {
+			outcome = HUNG;
+			break;
 		}
-		if (ready <= 0) {
-			if (fperf_clock__now_ns() - since > seconds * FPERF_NS_PER_S)
-				break;
+		if (ready <= 0)
 			continue;
-		}
 		room = fperf_buf__reserve(&in, FLUSH_SIZE);
 		got = room ? read(fd, room, FLUSH_SIZE) : 0;
 		if (got < 0 && errno == EINTR)
 			continue;
-		ended = got == 0 && room;
+		if (got == 0 && room)
+			outcome = ENDED;
 		if (got <= 0)
 			break;
 		in.size += (size_t)got;
@@ -372,15 +405,15 @@ static bool results_read(struct run *run, int fd)
 			break;
 	}
 	fperf_buf__free(&in);
-	return ended;
+	return outcome;
 }
 
-/* One worker from start to end. Returns 0 when it ended well, 1 when it died or hung. */
+/* One worker from start to end. Returns an outcome or a negative error. */
 static int worker_run(struct run *run)
 {
 	int fds[2], status = 0;
 	pid_t parent = getpid(), child;
-	bool ended;
+	enum outcome outcome;
 
 	run->shared->unit = NO_UNIT;
 	if (pipe2(fds, O_CLOEXEC))
@@ -398,30 +431,34 @@ static int worker_run(struct run *run)
 		worker_main(run, fds[1], parent);
 	}
 	close(fds[1]);
-	ended = results_read(run, fds[0]);
+	outcome = results_read(run, fds[0], child);
 	close(fds[0]);
-	if (!ended)
+	if (outcome != ENDED)
 		kill(child, SIGKILL);
 	while (waitpid(child, &status, 0) < 0 && errno == EINTR)
 		;
-	return ended && WIFEXITED(status) && !WEXITSTATUS(status) ? 0 : 1;
+	if (outcome == ENDED && !(WIFEXITED(status) && !WEXITSTATUS(status)))
+		outcome = DIED;
+	return outcome;
 }
 
 static int runs_all(struct run *run)
 {
+	int hung = 0;
+
 	for (;;) {
 		int result = worker_run(run);
 
-		if (result <= 0)
-			return result ? result : run->err->code;
+		if (result < 0 || result == ENDED)
+			return result < 0 ? result : run->err->code;
+		hung += result == HUNG;
 		if (run->shared->unit == NO_UNIT)
 			return fperf_error__set(run->err, -EIO,
 						"damaged debug information: its index cannot be read");
-		if (run->bad_count == DEATHS_MAX)
+		if (run->bad_count == DEATHS_MAX || hung == HANGS_MAX)
 			return fperf_error__set(
 				run->err, -EIO,
-				"damaged debug information: more than %d compile units cannot be read",
-				DEATHS_MAX);
+				"damaged debug information: too many compile units cannot be read");
 		run->bad_units[run->bad_count++] = run->shared->unit;
 	}
 }

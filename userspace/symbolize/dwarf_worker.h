@@ -14,7 +14,7 @@ struct fperf_dwarf_job {
 	const struct fperf_elf *elf;
 	const uint64_t *addresses; /* in the file's own address space */
 	size_t count;
-	unsigned step_seconds; /* without progress for this long it counts as hung; 0: the default of 20 s */
+	unsigned step_seconds; /* of CPU time without progress: it counts as hung; 0: the default of 20 s */
 	void *context;
 	/* Once for each address that is known, in any order; strings are valid during the call only. */
 	void (*found)(void *context, size_t index, const struct fperf_dwarf_entry *entries, size_t count);

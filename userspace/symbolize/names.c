@@ -197,5 +197,7 @@ bool fperf_names__is_language_runtime(const char *mangled)
 	if (starts_with(mangled, "_ZN") || starts_with(mangled, "_ZS") || starts_with(mangled, "_Zn") ||
 	    starts_with(mangled, "_Zd"))
 		return is_cplusplus_runtime(mangled) || is_rust_runtime(mangled);
-	return is_rust_runtime(mangled);
+	/* Put together from DWARF, where a function has no linkage name. */
+	return starts_with(mangled, "std::") || starts_with(mangled, "__gnu_cxx::") ||
+	       starts_with(mangled, "core::") || starts_with(mangled, "alloc::") || is_rust_runtime(mangled);
 }
