@@ -75,6 +75,9 @@ const char *fperf_symbolizer__text(struct fperf_symbolizer *symbolizer, const ch
 void fperf_symbolizer__name(struct fperf_symbolizer *symbolizer, const struct fperf_module *module,
 			    const char *raw, const char *fallback, struct fperf_symbol *symbol);
 
+/* Makes the symbol of a function that of the stub through which other modules call it: "function@plt". */
+void fperf_symbolizer__mark_stub(struct fperf_symbolizer *symbolizer, struct fperf_symbol *symbol);
+
 /* Keeps a copy of the symbols as a chain; its index, FPERF_CHAIN_UNKNOWN when out of memory. */
 size_t fperf_symbolizer__keep(struct fperf_symbolizer *symbolizer, const struct fperf_symbol *symbols,
 			      size_t count);

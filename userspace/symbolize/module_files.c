@@ -1,5 +1,6 @@
 #include "symbolize/module_files.h"
 
+#include "symbolize/plt.h"
 #include "symbolize/symbol_set.h"
 
 #include <elf.h>
@@ -158,6 +159,8 @@ static int symbols_read(struct fperf_module_files *files, struct fperf_error *er
 {
 	struct fperf_symbol_set set = {0};
 
+	if (files->whole.elf && fperf_plt__add(files->whole.elf, &files->ranges))
+		return fperf_error__no_memory(err, "symbols");
 	if (files->whole.elf) {
 		files->fdes = fperf_fde_index__open(files->whole.elf);
 		fperf_symbol_set__add(&set, files->whole.elf, FPERF_ELF_SYMTAB, 0);

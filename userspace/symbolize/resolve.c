@@ -3,6 +3,7 @@
 #include "base/vec.h"
 #include "symbolize/module.h"
 #include "symbolize/own.h"
+#include "symbolize/plt.h"
 #include "symbolize/record_names.h"
 
 #include <inttypes.h>
@@ -120,6 +121,8 @@ static size_t elf_chain(struct fperf_symbolizer *symbolizer, struct fperf_module
 	if (!range)
 		unknown_name(module, offset, unknown, sizeof(unknown));
 	fperf_symbolizer__name(symbolizer, module, range ? range->name : NULL, unknown, &symbol);
+	if (range && range->group == fperf_plt_group)
+		fperf_symbolizer__mark_stub(symbolizer, &symbol);
 	return fperf_symbolizer__keep(symbolizer, &symbol, 1);
 }
 

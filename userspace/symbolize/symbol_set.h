@@ -29,11 +29,11 @@ struct fperf_symbol_set {
 void fperf_symbol_set__add(struct fperf_symbol_set *set, const struct fperf_elf *elf,
 			   enum fperf_elf_symbols which, uint64_t bias);
 
-/* Disjoint ranges from all symbols, into an empty table; empties the set. Of several symbols at one address
- * the same one always wins: a function before an IFUNC (whose address is its resolver's) before a label, with
- * a size before without, global before weak before local, the shorter, the alphabetically first. A symbol
- * without a size ends at the next symbol, the end of its section, or where .eh_frame says that its function
- * ends or another begins; without .eh_frame it never gets more than 64 KiB. Returns 0 or -ENOMEM. */
+/* Disjoint ranges from all symbols, over what the table holds already; empties the set. Of several symbols at
+ * one address the same one always wins: a function before an IFUNC (whose address is its resolver's) before a
+ * label, with a size before without, global before weak before local, the shorter, the alphabetically first.
+ * A symbol without a size ends at the next symbol, the end of its section, or where .eh_frame says that its
+ * function ends or another begins; without .eh_frame it never gets more than 64 KiB. Returns 0 or -ENOMEM. */
 int fperf_symbol_set__build(struct fperf_symbol_set *set, const struct fperf_fde_index *fdes,
 			    struct fperf_range_table *table);
 void fperf_symbol_set__free(struct fperf_symbol_set *set);

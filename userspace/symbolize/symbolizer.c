@@ -6,6 +6,7 @@
 #include "symbolize/own.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -81,6 +82,16 @@ void fperf_symbolizer__name(struct fperf_symbolizer *symbolizer, const struct fp
 		symbol->function = fperf_symbolizer__text(symbolizer, fallback, strlen(fallback));
 	}
 	symbol->function_id = function_id(symbolizer, symbol->function, symbol->module);
+}
+
+void fperf_symbolizer__mark_stub(struct fperf_symbolizer *symbolizer, struct fperf_symbol *symbol)
+{
+	char name[FPERF_NAME_MAX + 8];
+	int size = snprintf(name, sizeof(name), "%s@plt", symbol->function);
+
+	symbol->function = fperf_symbolizer__text(symbolizer, name, (size_t)size);
+	symbol->function_id = function_id(symbolizer, symbol->function, symbol->module);
+	symbol->own = false;
 }
 
 size_t fperf_symbolizer__keep(struct fperf_symbolizer *symbolizer, const struct fperf_symbol *symbols,

@@ -87,6 +87,18 @@ uint64_t fixture_address(const char *file, const char *function)
 	return address;
 }
 
+uint64_t fixture_to_offset(const char *file, uint64_t address)
+{
+	struct fperf_error err = {0};
+	struct fperf_elf *elf;
+	uint64_t offset;
+
+	cr_assert_eq(fperf_elf__open(file, &elf, &err), 0, "%s", err.text);
+	cr_assert(fperf_elf__address_to_offset(elf, address, &offset));
+	fperf_elf__close(elf);
+	return offset;
+}
+
 struct size_search {
 	const char *name;
 	uint64_t size;

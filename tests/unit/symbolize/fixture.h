@@ -27,6 +27,8 @@ uint64_t fixture_offset(const char *file, const char *function);
 uint64_t fixture_address(const char *file, const char *function);
 uint64_t fixture_size(const char *file, const char *function);
 
+uint64_t fixture_to_offset(const char *file, uint64_t address);
+
 /* A session under construction. */
 struct fixture_session {
 	struct fperf_session *session;

@@ -231,3 +231,61 @@ Test(symbolize_symbols, own_skips_the_language_runtime)
 	fperf_symbolizer__free(symbolizer);
 	fperf_session__free(fixture.session);
 }
+
+/* Every stub that objdump knows in "full" has its name in the stripped "game". Returns how many there are. */
+static unsigned compare_stubs(const char *objdump, const char *way)
+{
+	unsigned count = 0;
+	char line[512];
+	FILE *pipe;
+
+	snprintf(line, sizeof(line), "%s -d -j .plt -j .plt.sec -j .plt.got full 2>/dev/null | grep '@plt>:'",
+		 objdump);
+	pipe = popen(line, "r");
+	cr_assert(pipe);
+	while (fgets(line, sizeof(line), pipe)) {
+		char *name = strchr(line, '<') + 1;
+		uint64_t address = strtoull(line, NULL, 16);
+
+		*strchr(name, '>') = '\0';
+		if (strstr(name, "*ABS*"))
+			continue;
+		cr_expect_str_eq(name_at("game", fixture_to_offset("game", address)), name, "%s", way);
+		count++;
+	}
+	pclose(pipe);
+	return count;
+}
+
+Test(symbolize_symbols, stubs_of_other_modules)
+{
+	static const char *const ways[] = {"-Wl,-z,lazy", "-Wl,-z,now",
+					   "-fcf-protection=full -Wl,-z,ibtplt -Wl,-z,lazy",
+					   "-fuse-ld=lld -Wl,-z,lazy"};
+
+	fixture_write("g.c", "#include <stdlib.h>\n#include <string.h>\n#include <stdio.h>\n"
+			     "void *volatile p = (void *)puts;\nint main(int c, char **v) { puts(v[0]); "
+			     "return (int)strlen(v[c - 1]) "
+			     "+ atoi(v[0]) + abs(rand()); }\n");
+	for (size_t i = 0; i < sizeof(ways) / sizeof(*ways); i++) {
+		if (strstr(ways[i], "lld") && !fixture_has("ld.lld"))
+			continue;
+		fixture_run("gcc -O1 -fno-builtin -fno-pie -no-pie %s g.c -o full && strip -o game full",
+			    ways[i]);
+		cr_expect_geq(compare_stubs("objdump", ways[i]), 3, "%s", ways[i]);
+	}
+}
+
+Test(symbolize_symbols, arm64)
+{
+	if (!fixture_has("aarch64-linux-gnu-gcc"))
+		cr_skip("no cross compiler");
+	fixture_write("g.c", "int near(int), far(int);\n__attribute__((noinline)) static int hidden(int x) { "
+			     "return near(x) * 3; }\n"
+			     "int shown(int x) { return hidden(x) + far(x); }\n");
+	fixture_run("aarch64-linux-gnu-gcc -g -O2 -shared -nostdlib -fPIC g.c -o full && "
+		    "aarch64-linux-gnu-strip -o game full");
+	cr_expect_eq(compare_stubs("aarch64-linux-gnu-objdump", "arm64"), 2);
+	cr_expect_str_eq(name_at("full", fixture_offset("full", "hidden")), "hidden");
+	cr_expect_str_eq(name_at("game", fixture_offset("full", "shown")), "shown");
+}
