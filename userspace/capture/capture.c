@@ -10,12 +10,14 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <linux/capability.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 /* In order of attaching: sched before process, which asks whether sched is there. */
@@ -123,7 +125,15 @@ static void source_state_set(struct fperf_capture *capture, enum fperf_source so
 	fperf_writer__add(capture->context.writer, FPERF_RECORD_SOURCE, &record, &ignored);
 }
 
-/* Starts every source that can be. `err` keeps the first failure, for when nothing works. */
+/* Without these nothing tells anything of the target. */
+static bool source_is_core(enum fperf_source source)
+{
+	return source == FPERF_SOURCE_SAMPLE || source == FPERF_SOURCE_SCHED ||
+	       source == FPERF_SOURCE_PROCESS;
+}
+
+/* Starts every source that can be; returns how many of the core are active. `err` keeps the first failure,
+ * for when there are none. */
 static size_t sources_start(struct fperf_capture *capture, struct fperf_error *err)
 {
 	struct fperf_error failure;
@@ -137,7 +147,7 @@ static size_t sources_start(struct fperf_capture *capture, struct fperf_error *e
 
 		if (!rc) {
 			source_state_set(capture, sources[i]->source, FPERF_SOURCE_STATE_ACTIVE, reason);
-			active++;
+			active += source_is_core(sources[i]->source);
 			continue;
 		}
 		capture->source_state[i] = NULL;
@@ -284,6 +294,25 @@ static void sources_attach(struct fperf_capture *capture)
 				sources[i]->attach_process(capture->source_state[i], (uint32_t)pid);
 }
 
+/* One message in place of one for each source. CAP_BPF and CAP_PERFMON are parts of CAP_SYS_ADMIN since 5.8.
+ */
+static int privileges_check(struct fperf_error *err)
+{
+	struct __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3};
+	struct __user_cap_data_struct data[2] = {0};
+	uint64_t effective;
+
+	if (syscall(SYS_capget, &header, data))
+		return 0; /* then let each source say what it lacks */
+	effective = (uint64_t)data[1].effective << 32 | data[0].effective;
+	if (effective & 1ull << CAP_SYS_ADMIN ||
+	    (effective & 1ull << CAP_BPF && effective & 1ull << CAP_PERFMON))
+		return 0;
+	return fperf_error__set(
+		err, -EPERM,
+		"recording needs root, or the capabilities CAP_BPF and CAP_PERFMON: run it by sudo");
+}
+
 static int capture_open(struct fperf_capture *capture, struct fperf_error *err)
 {
 	struct fperf_aggregate_options aggregate_options = {
@@ -294,6 +323,7 @@ static int capture_open(struct fperf_capture *capture, struct fperf_error *err)
 	struct fperf_error why = {0};
 	int rc = namespace_check(err);
 
+	rc = rc ? rc : privileges_check(err);
 	if (rc)
 		return rc;
 	limits_raise(capture->context.log);

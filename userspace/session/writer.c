@@ -517,6 +517,7 @@ int fperf_writer__open(const struct fperf_writer_options *options, struct fperf_
 		struct fperf_error late;
 
 		fperf_file__close(&writer->file, &late);
+		unlink(options->path); /* ours since a moment ago, and nothing is in it */
 		writer_free(writer);
 		return ret;
 	}
