@@ -87,6 +87,72 @@ static __always_inline void task_fill(struct fperf_wire_task *out, struct task_s
 	bpf_probe_read_kernel(out->name, sizeof(out->name), task->comm);
 }
 
+/* Who had this CPU for long last, of whatever process. A hog is often followed by housekeeping of the kernel
+ * for an instant before the thread that waited comes to run. */
+struct keeper {
+	struct fperf_wire_task task;
+	__u64 ran_ns, until_ns;
+	__u64 realtime_since_ns; /* when the real-time task that runs now was switched in */
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, struct keeper);
+} fperf_keepers SEC(".maps");
+
+#define MAX_RT_PRIO   100
+#define KEEPER_MIN_NS 500000ull
+#define KEEPER_MAX_NS 100000000000ull /* more is no time since a switch-in, but one that nobody noted */
+
+/* How long it had the CPU: the fair scheduler knows, for real-time tasks (few) the clock tells. Both are
+ * loaded in any case: joined to one load by the compiler, the verifier would refuse them. */
+static __always_inline __u64 task_ran(struct task_struct *task, const struct keeper *keeper)
+{
+	__u64 since = *(const volatile __u64 *)&keeper->realtime_since_ns;
+	__u64 ran = task->se.sum_exec_runtime - task->se.prev_sum_exec_runtime;
+
+	if (task->prio >= MAX_RT_PRIO)
+		return ran;
+	return since ? bpf_ktime_get_ns() - since : 0;
+}
+
+/* At every switch of the CPU, whoever switches: next to nothing unless `prev` ran for long. A short turn
+ * after a long one does not push that out. */
+static __always_inline struct keeper *keeper_note(struct task_struct *prev, struct task_struct *next)
+{
+	__u32 zero = 0;
+	struct keeper *keeper = bpf_map_lookup_elem(&fperf_keepers, &zero);
+	__u64 ran, now;
+
+	if (!keeper)
+		return 0;
+	ran = task_ran(prev, keeper);
+	if (next->prio < MAX_RT_PRIO)
+		keeper->realtime_since_ns = bpf_ktime_get_ns();
+	if (ran < KEEPER_MIN_NS || ran > KEEPER_MAX_NS || !prev->pid)
+		return keeper;
+	now = bpf_ktime_get_ns();
+	if (ran < keeper->ran_ns / 4 && now - keeper->until_ns < keeper->ran_ns)
+		return keeper;
+	keeper->ran_ns = ran;
+	keeper->until_ns = now;
+	task_fill(&keeper->task, prev);
+	return keeper;
+}
+
+/* Who kept a thread from the core between wake-up and switch-in. */
+static __always_inline void prev_fill(struct fperf_wire_task *out,
+				      const struct fperf_wire_thread_state *state, struct task_struct *prev,
+				      const struct keeper *keeper)
+{
+	task_fill(out, prev);
+	__asm__ volatile("" ::: "memory"); /* one load from either would be refused by the verifier */
+	if (keeper && state->wake_ns && keeper->until_ns > state->wake_ns)
+		*out = keeper->task;
+}
+
 static __always_inline struct fperf_wire_thread_state *thread_state_get(struct task_struct *task,
 									struct sched_scratch *scratch)
 {
@@ -184,7 +250,8 @@ static __always_inline void interval_emit(struct fperf_wire_offcpu *interval, __
 
 /* The interval that began at the last switch-out, up to `in_ns`. Afterwards the thread is on a CPU. */
 static __always_inline void interval_end(struct fperf_wire_thread_state *state, struct task_struct *task,
-					 struct task_struct *prev, struct sched_scratch *scratch, __u64 in_ns)
+					 struct task_struct *prev, const struct keeper *keeper,
+					 struct sched_scratch *scratch, __u64 in_ns)
 {
 	struct fperf_wire_offcpu *interval = &scratch->interval;
 	__u32 kernel_count = 0;
@@ -212,7 +279,7 @@ static __always_inline void interval_end(struct fperf_wire_thread_state *state, 
 	if (!interval->wake_ns)
 		__builtin_memset(&interval->waker, 0, sizeof(interval->waker));
 	if (prev) {
-		task_fill(&interval->prev, prev);
+		prev_fill(&interval->prev, state, prev, keeper);
 		if (!(interval->flags & FPERF_OFFCPU_PREEMPTED) &&
 		    (!state->out_ns || in_ns - state->out_ns >= kernel_stack_min_ns))
 			kernel_count = kernel_stack(task, scratch->kernel);
@@ -235,7 +302,7 @@ static __always_inline void missed_in(struct fperf_wire_thread_state *state, str
 
 	if (in_ns > now || in_ns < state->out_ns)
 		in_ns = state->out_ns;
-	interval_end(state, task, 0, scratch, in_ns);
+	interval_end(state, task, 0, 0, scratch, in_ns);
 }
 
 /* The end of a thread: an interval of no length, with the CPU time that it has used, which is exact here and
@@ -327,12 +394,14 @@ int BPF_PROG(fperf_switch, bool preempt, struct task_struct *prev, struct task_s
 	struct fperf_target_bits *bits = target_bits();
 	struct fperf_wire_thread_state *thread;
 	struct sched_scratch *scratch;
+	struct keeper *keeper;
 	__u32 zero = 0, state;
 	bool out, in;
 	__u64 now;
 
 	if (!bits)
 		return 0;
+	keeper = keeper_note(prev, next);
 	out = target_has(bits, prev->tgid);
 	in = target_has(bits, next->tgid);
 	if (!out && !in)
@@ -354,7 +423,7 @@ int BPF_PROG(fperf_switch, bool preempt, struct task_struct *prev, struct task_s
 	if (in) {
 		thread = thread_state_get(next, scratch);
 		if (thread)
-			interval_end(thread, next, prev, scratch, now);
+			interval_end(thread, next, prev, keeper, scratch, now);
 	}
 	return 0;
 }

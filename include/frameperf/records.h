@@ -211,7 +211,8 @@ struct fperf_rec_offcpu {
 	uint16_t cpu_out;
 	uint16_t cpu_in;
 	uint32_t next;	/* thread id of who took the core; 0: idle or not known */
-	uint32_t prev;	/* thread id of who had the core before switch-in; 0: idle or not known */
+	uint32_t prev;	/* thread id of who had the core before switch-in: just before, or, if that was for an
+			 * instant only, for long since the wake-up; 0: idle or not known */
 	uint32_t waker; /* thread id; 0: none, interrupt or not known */
 	uint32_t stack; /* stack id; 0: none */
 };

@@ -98,7 +98,8 @@ struct fperf_wire_offcpu {
 	fperf_u16 wake_cpu;
 	fperf_u64 args[3];	     /* first three system call arguments, when syscall >= 0 */
 	struct fperf_wire_task next; /* who took the core at switch-out */
-	struct fperf_wire_task prev; /* who had the core just before switch-in */
+	struct fperf_wire_task prev; /* who had the core before switch-in: just before, or, if that was
+				      * for an instant only, for long since the wake-up */
 	struct fperf_wire_task waker;
 	fperf_u64 cpu_ns; /* CPU time of the thread at switch-out, by the kernel's account; 0: not known */
 	struct fperf_wire_stack stack;
