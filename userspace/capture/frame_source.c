@@ -286,9 +286,13 @@ static void choice_note(struct frames *frames, const struct fperf_frame_process 
 			 process->pid, text, dropped);
 }
 
-/* Detaches what has fired for nobody but processes that present through something else. */
+/* Detaches what has fired for nobody but processes that present through something else; not while a process
+ * that has a boundary mapped is still undecided. */
 static void losers_detach(struct frames *frames)
 {
+	for (size_t i = 0; i < frames->count; i++)
+		if (frames->processes[i].chosen == FPERF_FRAME_NONE)
+			return;
 	for (size_t site = 0; site < fperf_mark_set__count(frames->set); site++) {
 		bool fired = false, wanted = false;
 
@@ -298,7 +302,7 @@ static void losers_detach(struct frames *frames)
 			if (!fperf_frame_process__has_fired(process, site))
 				continue;
 			fired = true;
-			wanted = wanted || process->chosen == site || process->chosen == FPERF_FRAME_NONE;
+			wanted = wanted || process->chosen == site;
 		}
 		if (fired && !wanted)
 			fperf_mark_set__detach(frames->set, site);
@@ -344,10 +348,9 @@ static void frames_on_mapping(void *state, const struct fperf_capture_mapping *m
 {
 	struct frames *frames = state;
 	size_t before = fperf_mark_set__count(frames->set);
+	bool probed = fperf_mark_set__see_mapping(frames->set, mapping), came;
 	struct fperf_frame_process *process;
-	bool came;
 
-	fperf_mark_set__see_mapping(frames->set, mapping);
 	if (!frames->automatic)
 		return;
 	if (fperf_frame_table__is_vulkan_driver(mapping->path)) {
@@ -356,7 +359,7 @@ static void frames_on_mapping(void *state, const struct fperf_capture_mapping *m
 	}
 	came = fperf_mark_set__attach_in(frames->set, mapping->path) ||
 	       before != fperf_mark_set__count(frames->set);
-	process = process_get(frames, mapping->pid, false);
+	process = process_get(frames, mapping->pid, probed);
 	if (process && came)
 		choice_reopen(frames, process, mapping->time_ns);
 }

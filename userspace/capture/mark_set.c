@@ -399,13 +399,21 @@ static int mapping_open(const struct fperf_capture_mapping *mapping, struct fper
 	return fd >= 0 ? fd : fperf_view__open((pid_t)mapping->pid, mapping->path, file, &err);
 }
 
-void fperf_mark_set__see_mapping(struct fperf_mark_set *set, const struct fperf_capture_mapping *mapping)
+static bool file_has_site(const struct fperf_mark_set *set, const struct fperf_file_id *file)
+{
+	for (size_t i = 0; i < set->site_count; i++)
+		if (same_file(&set->sites[i]->file, file))
+			return true;
+	return false;
+}
+
+bool fperf_mark_set__see_mapping(struct fperf_mark_set *set, const struct fperf_capture_mapping *mapping)
 {
 	struct fperf_file_id file;
 	int fd = -1;
 
 	if (mapping->path[0] != '/')
-		return;
+		return false;
 	for (size_t i = 0; i < set->spec_count; i++) {
 		const struct fperf_mark_spec *spec = &set->specs[i];
 		int own;
@@ -415,15 +423,17 @@ void fperf_mark_set__see_mapping(struct fperf_mark_set *set, const struct fperf_
 		if (fd < 0)
 			fd = mapping_open(mapping, &file);
 		if (fd < 0)
-			return;
+			return false;
 		if (is_known(set, i, &file) || !path_leads_to(spec, mapping, &file))
 			continue;
 		own = fcntl(fd, F_DUPFD_CLOEXEC, 3);
 		if (own >= 0)
 			file_try(set, i, own, &file, mapping->path);
 	}
-	if (fd >= 0)
-		close(fd);
+	if (fd < 0)
+		return false;
+	close(fd);
+	return file_has_site(set, &file);
 }
 
 size_t fperf_mark_set__count(const struct fperf_mark_set *set)

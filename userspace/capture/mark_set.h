@@ -55,8 +55,8 @@ int fperf_mark_set__add_spec(struct fperf_mark_set *set, const struct fperf_mark
  * into each view of the file system. */
 void fperf_mark_set__see_process(struct fperf_mark_set *set, uint32_t pid);
 
-/* Attaches in a file that was mapped. */
-void fperf_mark_set__see_mapping(struct fperf_mark_set *set, const struct fperf_capture_mapping *mapping);
+/* Attaches in a file that was mapped. True when there is something to probe in it, from now on or before. */
+bool fperf_mark_set__see_mapping(struct fperf_mark_set *set, const struct fperf_capture_mapping *mapping);
 
 /* A place that somebody else found in a file that process `pid` sees: must lie in code. */
 int fperf_mark_set__add_place(struct fperf_mark_set *set, size_t spec, uint32_t pid, const char *path,

@@ -17,6 +17,7 @@
 
 #define HELPER_TIMEOUT_NS (10 * FPERF_NS_PER_S)
 #define HELPER_CPU_S	  10
+#define HELPER_LIFE_S	  15
 #define MAX_HELPERS	  2 /* at once; the others wait */
 
 enum question_state { WAITING, RUNNING, ANSWERED, TAKEN };
@@ -167,7 +168,8 @@ static void child_run(const char *program, const char *pid, const char *driver, 
 	sigset_t none;
 	int null = open("/dev/null", O_RDWR);
 
-	setsid(); /* a Ctrl-C for the recording is not for the helper */
+	alarm(HELPER_LIFE_S); /* should nobody be left to end it */
+	setsid();	      /* a Ctrl-C for the recording is not for the helper */
 	sigemptyset(&none);
 	sigprocmask(SIG_SETMASK, &none, NULL);
 	setrlimit(RLIMIT_CPU, &cpu);
