@@ -149,6 +149,13 @@ install: all man ## into $(DESTDIR)$(PREFIX)
 	install -d $(DESTDIR)$(PREFIX)/share/man/man1
 	install -m 644 $(BUILD)/man/*.1 $(DESTDIR)$(PREFIX)/share/man/man1
 
+$(BUILD)/bench/session_size: $(BUILD)/tests/bench/session_size.o $(BUILD)/libframeperf.a
+	@mkdir -p $(@D)
+	$(CC) $(all_ldflags) $^ $(libs) -o $@
+.PHONY: session-size
+session-size: $(BUILD)/bench/session_size ## size of a made-up session, and the cost of writing and reading it
+	$(BUILD)/bench/session_size $(BUILD)/session_size.fperf
+
 formatted := $(wildcard include/frameperf/*.h userspace/*/*.[ch] tools/*.[ch] bpf/*.[ch] vmlinux/*.h \
 	       tests/unit/*.[ch] tests/unit/*/*.[ch] tests/workloads/*.[ch] tests/live/*.[ch] tests/live/targets/*.[ch] tests/fuzz/*.[ch] \
 	       tests/bench/*.[ch] tests/cli/*.[ch])

@@ -91,12 +91,13 @@ class Body:
     def u32(self):
         return struct.unpack("<I", self.take(4))[0]
 
-    def integers(self, count):
+    def integers(self, count, signed=False):
         width, shift = self.take(2)
         if not 1 <= width <= 8 or shift > 63:
             raise Damaged("integer array")
         planes = [self.take(count) for _ in range(width)]
-        return [sum(plane[i] << (8 * k) for k, plane in enumerate(planes)) << shift & MASK for i in range(count)]
+        stored = (sum(plane[i] << (8 * k) for k, plane in enumerate(planes)) for i in range(count))
+        return [(unzigzag(value) if signed else value) << shift & MASK for value in stored]
 
 
 def cut(value, kind):
@@ -163,14 +164,14 @@ class Chunk:
             self.recent(mine, kind, key, match, body)
             return
         present = decode_sparse(body, self.count) if sparse else [True] * self.count
-        entries = iter(body.integers(sum(present)))
+        entries = iter(body.integers(sum(present), predictor != 0))
         learned, before = {}, None
         for i in range(self.count):
             if present[i]:
                 entry = next(entries)
                 if predictor:
                     expected = self.expect(predictor, i, mine, value, key, match, learned, before)
-                    entry = unzigzag(entry) + expected
+                    entry += expected
                 mine[i] = cut(entry, kind)
             if present[i] or (value is not None and value is not mine):
                 before = i
@@ -194,7 +195,7 @@ class Chunk:
 
     def recent(self, mine, kind, key, match, body):
         ranks = body.take(self.count)
-        entries = iter(body.integers(ranks.count(0)))
+        entries = iter(body.integers(ranks.count(0), True))
         lists, highest = {}, 0
         for i, rank in enumerate(ranks):
             recent = lists.setdefault((key[i] & 0xffffffff, match[i] & 0xffffffff), [])
@@ -203,7 +204,7 @@ class Chunk:
                     raise Damaged("rank")
                 mine[i] = recent.pop(rank - 1)
             else:
-                mine[i] = cut(unzigzag(next(entries)) + highest, kind)
+                mine[i] = cut(next(entries) + highest, kind)
                 highest = max(highest, mine[i])
                 if mine[i] in recent:
                     recent.remove(mine[i])
@@ -212,13 +213,14 @@ class Chunk:
 
     def frames(self, body):
         frame_count, node_count = body.u32(), body.u32()
-        modules, kinds, offsets = (body.integers(frame_count) for _ in range(3))
+        modules, kinds = body.integers(frame_count), body.integers(frame_count)
+        offsets = body.integers(frame_count, True)
         steps, refs = body.integers(node_count), body.integers(node_count)
-        leaves = body.integers(self.count)
+        leaves = body.integers(self.count, True)
         frames, module, offset = [], 0, 0
         for i in range(frame_count):
             module = module + modules[i] & 0xffffffff
-            offset = offset + unzigzag(offsets[i]) & MASK
+            offset = offset + offsets[i] & MASK
             frames.append((module, kinds[i] & 0xff, kinds[i] >> 8 & 0xff, offset))
         stacks = [()]
         for node in range(1, node_count + 1):
@@ -228,7 +230,7 @@ class Chunk:
             stacks.append((frames[ref],) + stacks[node - step])
         result, leaf = [], 0
         for entry in leaves:
-            leaf = leaf + unzigzag(entry) & MASK
+            leaf = leaf + entry & MASK
             if leaf > node_count:
                 raise Damaged("leaf")
             result.append(stacks[leaf])

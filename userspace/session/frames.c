@@ -73,7 +73,7 @@ static uint64_t tree_child(struct call_tree *tree, uint64_t parent, uint64_t fra
 	return node;
 }
 
-/* leaves[i] becomes the zigzag difference between the leaf nodes of stack i and of the stack before. */
+/* leaves[i] becomes the difference between the leaf nodes of stack i and of the stack before. */
 static int tree_build(struct call_tree *tree, const struct fperf_rec_stack *stacks, size_t count,
 		      const struct fperf_stack_frame *frames, size_t frame_count, uint64_t *leaves)
 {
@@ -91,7 +91,7 @@ static int tree_build(struct call_tree *tree, const struct fperf_rec_stack *stac
 			if (!node)
 				return -ENOMEM;
 		}
-		leaves[i] = fperf_zigzag__fold((int64_t)(node - before));
+		leaves[i] = node - before;
 		before = node;
 	}
 	return 0;
@@ -111,8 +111,8 @@ static void frames_put_table(struct fperf_payload *payload, const struct fperf_s
 		values[i] = frames[i].kind | (uint64_t)frames[i].kernel << 8;
 	fperf_ints__put(payload, values, count);
 	for (size_t i = 0; i < count; i++)
-		values[i] = fperf_zigzag__fold((int64_t)(frames[i].offset - (i ? frames[i - 1].offset : 0)));
-	fperf_ints__put(payload, values, count);
+		values[i] = frames[i].offset - (i ? frames[i - 1].offset : 0);
+	fperf_ints__put_signed(payload, values, count);
 }
 
 int fperf_frames__put(struct fperf_payload *payload, const struct fperf_rec_stack *stacks, size_t count)
@@ -131,7 +131,7 @@ int fperf_frames__put(struct fperf_payload *payload, const struct fperf_rec_stac
 		frames_put_table(payload, frames, frame_count);
 		fperf_ints__put(payload, tree.steps, tree.count);
 		fperf_ints__put(payload, tree.refs, tree.count);
-		fperf_ints__put(payload, leaves, count);
+		fperf_ints__put_signed(payload, leaves, count);
 	}
 	fperf_map__free(&tree.children);
 	free(tree.steps);
@@ -165,7 +165,7 @@ static int table_take(struct fperf_frames *column, struct fperf_reader *reader, 
 		uint64_t kind = fperf_ints__get(&kinds, i);
 
 		module += (uint32_t)fperf_ints__get(&modules, i);
-		offset += fperf_zigzag__unfold(fperf_ints__get(&offsets, i));
+		offset += fperf_ints__get_signed(&offsets, i);
 		column->frames[i] = (struct fperf_stack_frame){.module = module,
 							       .kind = (uint8_t)kind,
 							       .kernel = (uint8_t)(kind >> 8),
@@ -206,7 +206,7 @@ static int leaves_take(struct fperf_frames *column, struct fperf_reader *reader,
 	if (!column->leaves)
 		return -ENOMEM;
 	for (size_t i = 0; i < count; i++) {
-		leaf += fperf_zigzag__unfold(fperf_ints__get(&leaves, i));
+		leaf += fperf_ints__get_signed(&leaves, i);
 		if (leaf > nodes)
 			return -EBADMSG;
 		column->leaves[i] = (uint32_t)leaf;

@@ -40,16 +40,27 @@ uint64_t *fperf_payload__values(struct fperf_payload *payload, size_t count)
 	return payload->values;
 }
 
-void fperf_ints__put(struct fperf_payload *payload, const uint64_t *values, size_t count)
+/* Low bits that are 0 in all values. */
+static unsigned int common_shift(const uint64_t *values, size_t count)
 {
-	unsigned int width = 1, shift;
+	uint64_t all = 0;
+
+	for (size_t i = 0; i < count; i++)
+		all |= values[i];
+	return all ? (unsigned int)__builtin_ctzll(all) : 0;
+}
+
+/* Stores values >> drop, and says that they are to be shifted by `shift`. */
+static void planes_put(struct fperf_payload *payload, const uint64_t *values, size_t count, unsigned int drop,
+		       unsigned int shift)
+{
+	unsigned int width = 1;
 	uint64_t all = 0;
 	uint8_t *planes;
 
 	for (size_t i = 0; i < count; i++)
-		all |= values[i];
-	shift = all ? (unsigned int)__builtin_ctzll(all) : 0;
-	while (width < 8 && all >> shift >> (8 * width))
+		all |= values[i] >> drop;
+	while (width < 8 && all >> (8 * width))
 		width++;
 	fperf_buf__u8(&payload->bytes, (uint8_t)width);
 	fperf_buf__u8(&payload->bytes, (uint8_t)shift);
@@ -58,10 +69,29 @@ void fperf_ints__put(struct fperf_payload *payload, const uint64_t *values, size
 		return;
 	for (unsigned int plane = 0; plane < width; plane++) {
 		for (size_t i = 0; i < count; i++)
-			planes[plane * count + i] = (uint8_t)(values[i] >> shift >> (8 * plane));
+			planes[plane * count + i] = (uint8_t)(values[i] >> drop >> (8 * plane));
 		payload->bytes.size += count;
 		fperf_payload__cut(payload);
 	}
+}
+
+void fperf_ints__put(struct fperf_payload *payload, const uint64_t *values, size_t count)
+{
+	unsigned int shift = common_shift(values, count);
+
+	planes_put(payload, values, count, shift, shift);
+}
+
+void fperf_ints__put_signed(struct fperf_payload *payload, uint64_t *values, size_t count)
+{
+	unsigned int shift = common_shift(values, count);
+
+	for (size_t i = 0; i < count; i++) {
+		int64_t value = (int64_t)values[i] >> shift;
+
+		values[i] = (uint64_t)value << 1 ^ (value < 0 ? UINT64_MAX : 0);
+	}
+	planes_put(payload, values, count, 0, shift);
 }
 
 bool fperf_ints__take(struct fperf_reader *reader, size_t count, struct fperf_ints *ints)

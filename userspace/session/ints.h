@@ -32,8 +32,11 @@ void fperf_payload__cut(struct fperf_payload *payload); /* at the current end */
 uint64_t *fperf_payload__values(struct fperf_payload *payload, size_t count);
 
 /* One byte with the width in bytes (1 to 8), one with the number of low bits that are 0 in all values and not
- * stored (0 to 63), then `width` planes of `count` bytes. */
+ * stored (0 to 63), then `width` planes of `count` bytes. The signed form is folded after the shift. */
 void fperf_ints__put(struct fperf_payload *payload, const uint64_t *values, size_t count);
+
+/* Of two's complement values, which it overwrites. */
+void fperf_ints__put_signed(struct fperf_payload *payload, uint64_t *values, size_t count);
 
 struct fperf_ints {
 	const uint8_t *planes;
@@ -45,23 +48,26 @@ struct fperf_ints {
 /* Takes an array of `count` integers off the reader; false when it is not there in full. */
 bool fperf_ints__take(struct fperf_reader *reader, size_t count, struct fperf_ints *ints);
 
-static inline uint64_t fperf_ints__get(const struct fperf_ints *ints, size_t index)
+static inline uint64_t fperf_ints__stored(const struct fperf_ints *ints, size_t index)
 {
 	uint64_t value = 0;
 
 	for (unsigned int plane = 0; plane < ints->width; plane++)
 		value |= (uint64_t)ints->planes[plane * ints->count + index] << (8 * plane);
-	return value << ints->shift;
+	return value;
 }
 
-static inline uint64_t fperf_zigzag__fold(int64_t value)
+static inline uint64_t fperf_ints__get(const struct fperf_ints *ints, size_t index)
 {
-	return ((uint64_t)value << 1) ^ (value < 0 ? UINT64_MAX : 0);
+	return fperf_ints__stored(ints, index) << ints->shift;
 }
 
-static inline uint64_t fperf_zigzag__unfold(uint64_t value) /* two's complement */
+/* Two's complement. */
+static inline uint64_t fperf_ints__get_signed(const struct fperf_ints *ints, size_t index)
 {
-	return (value >> 1) ^ (~(value & 1) + 1);
+	uint64_t folded = fperf_ints__stored(ints, index);
+
+	return ((folded >> 1) ^ (~(folded & 1) + 1)) << ints->shift;
 }
 
 #endif

@@ -38,7 +38,7 @@ static int recents_take(struct fperf_rows *rows, struct column *column,
 			continue;
 		}
 		fperf_schema__store(record, field->offset, field->width,
-				    highest + fperf_zigzag__unfold(fperf_ints__get(&ints, fresh++)));
+				    highest + fperf_ints__get_signed(&ints, fresh++));
 		value = fperf_schema__load(record, field->offset, field->width);
 		highest = value > highest ? value : highest;
 		ret = fperf_predict__rank(predict, i, value, &rank);
@@ -67,10 +67,12 @@ static int residuals_take(struct fperf_rows *rows, struct column *column,
 	for (uint32_t i = 0; !ret && i < rows->count; i++) {
 		char *record = rows->records + (size_t)i * rows->schema->size;
 		bool present = !bitmap || (bitmap[i / 8] >> (i % 8) & 1);
-		uint64_t value = present ? fperf_ints__get(&ints, taken++) : 0;
+		uint64_t value = 0;
 
-		if (present && column->predictor != FPERF_PREDICT_NONE)
-			value = fperf_predict__expect(predict, i) + fperf_zigzag__unfold(value);
+		if (present && column->predictor == FPERF_PREDICT_NONE)
+			value = fperf_ints__get(&ints, taken++);
+		else if (present)
+			value = fperf_predict__expect(predict, i) + fperf_ints__get_signed(&ints, taken++);
 		if (present)
 			fperf_schema__store(record, field->offset, field->width, value);
 		ret = fperf_predict__learn(predict, i, present);

@@ -11,12 +11,12 @@ static uint64_t truncate_to(uint64_t value, uint8_t width)
 	return width == 8 ? value : value & ((1ull << (8 * width)) - 1);
 }
 
-/* Difference modulo 2^(8 * width), as the signed number nearest to zero, folded. */
+/* Difference modulo 2^(8 * width), as the signed number nearest to zero, in two's complement. */
 static uint64_t residual(uint64_t value, uint64_t predicted, uint8_t width)
 {
 	unsigned int shift = 64 - 8u * width;
 
-	return fperf_zigzag__fold((int64_t)((value - predicted) << shift) >> shift);
+	return (uint64_t)((int64_t)((value - predicted) << shift) >> shift);
 }
 
 static bool all_missing(const struct fperf_schema_field *field, const char *records, size_t size,
@@ -76,7 +76,7 @@ static int recents_put(struct fperf_payload *payload, const struct fperf_schema_
 		return ret;
 	payload->bytes.size += count;
 	fperf_payload__cut(payload);
-	fperf_ints__put(payload, values, fresh);
+	fperf_ints__put_signed(payload, values, fresh);
 	return 0;
 }
 
@@ -112,8 +112,10 @@ static int integers_put(struct fperf_payload *payload, const struct fperf_schema
 		if (field->sparse)
 			bitmap_put(payload, field, records, size, count);
 		ret = residuals(field, &predict, count, values, &stored);
-		if (!ret)
+		if (!ret && field->predictor == FPERF_PREDICT_NONE)
 			fperf_ints__put(payload, values, stored);
+		else if (!ret)
+			fperf_ints__put_signed(payload, values, stored);
 	}
 	fperf_predict__free(&predict);
 	return ret;
