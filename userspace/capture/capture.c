@@ -424,6 +424,15 @@ static void stats_finish(struct fperf_capture *capture, uint64_t now_ns)
 				   (double)(now_ns - capture->live_ns));
 }
 
+static void mappings_read_again(struct fperf_capture *capture)
+{
+	size_t cursor = 0;
+	uint64_t pid, unused;
+
+	while (fperf_map__next(&capture->live, &cursor, &pid, &unused))
+		fperf_follow__read_mappings(capture, (uint32_t)pid);
+}
+
 static int housekeeping(struct fperf_capture *capture, uint64_t now_ns, struct fperf_error *err)
 {
 	uint32_t pid;
@@ -439,6 +448,8 @@ static int housekeeping(struct fperf_capture *capture, uint64_t now_ns, struct f
 	if (now_ns - capture->checked_ns >= CHECK_LIVE_NS) {
 		capture->checked_ns = now_ns;
 		fperf_follow__check_live(capture);
+		if (capture->sideband && fperf_sideband__check(capture->sideband))
+			mappings_read_again(capture);
 	}
 	if (now_ns - capture->flushed_ns < FLUSH_NS)
 		return 0;

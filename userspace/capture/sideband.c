@@ -23,6 +23,7 @@
 struct cpu_ring {
 	int fd; /* -1: the CPU is offline */
 	void *memory;
+	uint64_t enabled_ns; /* for how long the event had counted at the last check */
 };
 
 struct fperf_sideband {
@@ -31,7 +32,6 @@ struct fperf_sideband {
 	size_t page_size;
 	bool build_ids;
 	uint8_t *record; /* one record, made contiguous */
-	uint64_t rounds;
 };
 
 static int event_open(int cpu, bool build_ids)
@@ -42,6 +42,7 @@ static int event_open(int cpu, bool build_ids)
 		.config = PERF_COUNT_SW_DUMMY,
 		.sample_type = PERF_SAMPLE_TIME,
 		.sample_id_all = 1,
+		.read_format = PERF_FORMAT_TOTAL_TIME_ENABLED,
 		.mmap = 1,
 		.mmap2 = 1,
 		.use_clockid = 1,
@@ -77,6 +78,17 @@ static int ring_open(struct fperf_sideband *sideband, int cpu)
 	ring->fd = -1;
 	ring->memory = NULL;
 	return code;
+}
+
+static void ring_close(struct fperf_sideband *sideband, struct cpu_ring *ring)
+{
+	if (ring->fd < 0)
+		return;
+	munmap(ring->memory, (RING_PAGES + 1) * sideband->page_size);
+	close(ring->fd);
+	ring->fd = -1;
+	ring->memory = NULL;
+	ring->enabled_ns = 0;
 }
 
 int fperf_sideband__open(struct fperf_sideband **sideband, char *reason, size_t reason_size,
@@ -122,12 +134,8 @@ void fperf_sideband__close(struct fperf_sideband *sideband)
 {
 	if (!sideband)
 		return;
-	for (size_t cpu = 0; cpu < sideband->cpu_count; cpu++) {
-		if (sideband->rings[cpu].fd < 0)
-			continue;
-		munmap(sideband->rings[cpu].memory, (RING_PAGES + 1) * sideband->page_size);
-		close(sideband->rings[cpu].fd);
-	}
+	for (size_t cpu = 0; cpu < sideband->cpu_count; cpu++)
+		ring_close(sideband, &sideband->rings[cpu]);
 	free(sideband->rings);
 	free(sideband->record);
 	free(sideband);
@@ -228,18 +236,40 @@ static uint64_t ring_drain(struct fperf_sideband *sideband, struct cpu_ring *rin
 	return lost;
 }
 
-uint64_t fperf_sideband__drain(struct fperf_sideband *sideband, struct fperf_batch *batch,
-			       bool (*wanted)(void *context, uint32_t pid), void *context)
+/* The time of an event that lives goes on. */
+static bool ring_is_dead(struct cpu_ring *ring)
 {
-	bool look_for_cpus = ++sideband->rounds % 128 == 0;
-	uint64_t lost = 0;
+	uint64_t values[2], before = ring->enabled_ns;
+
+	if (read(ring->fd, values, sizeof(values)) != (ssize_t)sizeof(values))
+		return false;
+	ring->enabled_ns = values[1];
+	return values[1] == before;
+}
+
+bool fperf_sideband__check(struct fperf_sideband *sideband)
+{
+	bool opened = false;
 
 	for (size_t cpu = 0; cpu < sideband->cpu_count; cpu++) {
 		struct cpu_ring *ring = &sideband->rings[cpu];
 
-		if (ring->fd < 0 && (!look_for_cpus || ring_open(sideband, (int)cpu)))
+		if (ring->fd >= 0 && !ring_is_dead(ring))
 			continue;
-		lost += ring_drain(sideband, ring, batch, wanted, context);
+		ring_close(sideband, ring);
+		if (!ring_open(sideband, (int)cpu))
+			opened = true;
 	}
+	return opened;
+}
+
+uint64_t fperf_sideband__drain(struct fperf_sideband *sideband, struct fperf_batch *batch,
+			       bool (*wanted)(void *context, uint32_t pid), void *context)
+{
+	uint64_t lost = 0;
+
+	for (size_t cpu = 0; cpu < sideband->cpu_count; cpu++)
+		if (sideband->rings[cpu].fd >= 0)
+			lost += ring_drain(sideband, &sideband->rings[cpu], batch, wanted, context);
 	return lost;
 }

@@ -30,8 +30,12 @@ int fperf_sideband__open(struct fperf_sideband **sideband, char *reason, size_t 
 			 struct fperf_error *err);
 void fperf_sideband__close(struct fperf_sideband *sideband);
 
+/* Takes in CPUs that came online since the last call (the event of one that goes offline is dead for good).
+ * True when there was one: what was mapped there meanwhile has not been seen. */
+bool fperf_sideband__check(struct fperf_sideband *sideband);
+
 /* Moves what has arrived into the batch: mappings of processes that `wanted` accepts. Returns the number of
- * records that the kernel says it lost since the last call. CPUs that came online since are taken in. */
+ * records that the kernel says it lost since the last call. */
 uint64_t fperf_sideband__drain(struct fperf_sideband *sideband, struct fperf_batch *batch,
 			       bool (*wanted)(void *context, uint32_t pid), void *context);
 
