@@ -118,6 +118,7 @@ static __always_inline void unwind_lookup(struct unwind_state *state);
 #endif
 
 #include "unwind_step.h"
+#include "unwind_root.h"
 
 struct {
 	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
@@ -162,6 +163,16 @@ __attribute__((noinline)) int fperf_unwind_step_one(__u32 key)
 	struct unwind_state *state = bpf_map_lookup_elem(&fperf_unwind_scratch, &key);
 
 	return state ? unwind_step(state) : 0;
+}
+
+/* FPERF_USER_DEPTH steps; 0 when the walk has ended. */
+__attribute__((noinline)) int fperf_unwind_walk(__u32 key)
+{
+	for (int i = 0; i < FPERF_USER_DEPTH; i++) {
+		if (fperf_unwind_step_one(key) <= 0)
+			return 0;
+	}
+	return 1;
 }
 
 static __always_inline void unwind_begin(struct unwind_state *state, const struct user_regs *regs,
@@ -213,6 +224,8 @@ static __always_inline __u32 unwind_copy(const struct unwind_state *state, __u64
 		return total;
 	}
 	bpf_probe_read_kernel(out, UNWIND_HEAD * sizeof(*out), state->frames);
+	if (stack->outcome == FPERF_STACK_TRUNCATED) /* not even the long walk came to the root */
+		return UNWIND_HEAD;
 	bpf_probe_read_kernel(out + UNWIND_HEAD, UNWIND_TAIL * sizeof(*out),
 			      &state->frames[UNWIND_HEAD + (total & (UNWIND_TAIL - 1))]);
 	stack->gap = UNWIND_HEAD;
@@ -242,6 +255,9 @@ static __always_inline __u32 unwind_user(struct task_struct *task, bool in_kerne
 	__u32 zero = 0;
 	struct unwind_state *state = bpf_map_lookup_elem(&fperf_unwind_scratch, &zero);
 	struct user_regs regs = {};
+	struct unwind_root *root = 0;
+	__u32 tid, count;
+	int more;
 
 	stack->outcome = FPERF_STACK_NONE;
 	stack->gap = 0;
@@ -267,14 +283,29 @@ static __always_inline __u32 unwind_user(struct task_struct *task, bool in_kerne
 		stack->failed_at = state->pc;
 		return 1;
 	}
-	for (int i = 0; i < UNWIND_LIMIT; i++) {
-		if (fperf_unwind_step_one(0) <= 0)
-			break;
+	more = fperf_unwind_walk(0);
+	tid = (__u32)bpf_get_current_pid_tgid();
+	if (more > 0) {
+		root = bpf_map_lookup_elem(&fperf_unwind_roots, &tid);
+		if (!root || !root_holds(root, state)) {
+			root = 0;
+			more = root_wanted(tid);
+		}
+		for (int i = 0; !root && more > 0 && i < UNWIND_LONG_WALK; i++)
+			more = fperf_unwind_walk(0);
 	}
+	if (state->total >= ROOT_DEPTH_MIN && state->outcome == FPERF_STACK_COMPLETE)
+		root_remember(state, tid);
 	unwind_count(state);
 	stack->outcome = state->outcome;
 	stack->failed_at = state->failed_at;
-	return unwind_copy(state, out, stack);
+	count = unwind_copy(state, out, stack);
+	if (root) { /* the walk stopped short of it */
+		bpf_probe_read_kernel(out + FPERF_USER_DEPTH - ROOT_FRAMES, sizeof(root->frames),
+				      root->frames);
+		stack->gap = FPERF_USER_DEPTH - ROOT_FRAMES;
+	}
+	return count;
 }
 
 #endif

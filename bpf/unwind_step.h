@@ -35,9 +35,9 @@
 
 #define UNWIND_FAR	   (16ull << 20) /* a frame pointer further up than this is none */
 #define UNWIND_SIGNALS_MAX 16
-#define UNWIND_SEARCH_MAX  20				    /* steps: rows of a block of 64 KiB, with room */
-#define UNWIND_MAPPING_MAX 17				    /* steps: FPERF_UNWIND_MAPPINGS */
-#define UNWIND_LIMIT	   1024				    /* stack frames walked, kept or not */
+#define UNWIND_SEARCH_MAX  20 /* steps: rows of a block of 64 KiB, with room */
+#define UNWIND_MAPPING_MAX 17 /* steps: FPERF_UNWIND_MAPPINGS */
+#define UNWIND_LONG_WALK   15 /* times FPERF_USER_DEPTH more, to find the root of a deep stack */
 #define UNWIND_HEAD	   (FPERF_USER_DEPTH / 2)	    /* a deep stack keeps so many at the leaf ... */
 #define UNWIND_TAIL	   (FPERF_USER_DEPTH - UNWIND_HEAD) /* ... and so many at the root; a power of two */
 
@@ -58,6 +58,8 @@ struct unwind_state {
 	fperf_u64 failed_at;
 	fperf_u64 words[8];				 /* what was read from the stack */
 	fperf_u64 frames[UNWIND_HEAD + 2 * UNWIND_TAIL]; /* see unwind_record() */
+	fperf_u64 slots[UNWIND_HEAD +
+			2 * UNWIND_TAIL]; /* where the address of each was read; 0: in a register */
 };
 
 static __always_inline fperf_u64 unwind_mix(fperf_u64 at, fperf_u32 generation)
@@ -196,10 +198,13 @@ static __always_inline void unwind_record(struct unwind_state *state)
 
 	if (total < UNWIND_HEAD) {
 		state->frames[in_ring] = pc;
+		state->slots[in_ring] = state->slot;
 		return;
 	}
 	state->frames[UNWIND_HEAD + in_ring] = pc;
 	state->frames[UNWIND_HEAD + UNWIND_TAIL + in_ring] = pc;
+	state->slots[UNWIND_HEAD + in_ring] = state->slot;
+	state->slots[UNWIND_HEAD + UNWIND_TAIL + in_ring] = state->slot;
 }
 
 /* The caller has been found. */
