@@ -3,7 +3,7 @@
 # line, and fails if a test failed or a part ran none.
 #   tests/run.sh [unit] [cli] [live]
 set -u
-cd "$(dirname "$0")/.."
+cd "$(dirname "$0")/.." || exit 1
 export BUILD=${BUILD:-build-asan}
 export ASAN_OPTIONS=${ASAN_OPTIONS:-detect_leaks=1:abort_on_error=0:exitcode=99} UBSAN_OPTIONS=${UBSAN_OPTIONS:-print_stacktrace=1}
 parts=${*:-unit cli live}

@@ -8,7 +8,7 @@
 
 #define CELL_LIMIT  (1u << 16) /* bytes of one cell once made visible */
 #define GAP	    2	       /* columns between columns */
-#define ELASTIC_MIN 10	       /* an elastic column is not made narrower */
+#define ELASTIC_MIN 6	       /* an elastic column is not made narrower */
 
 struct cell {
 	struct fperf_buf text;
@@ -117,9 +117,8 @@ static void measure(const struct fperf_table *table, unsigned int room, unsigned
 }
 
 static void put_cell(const struct fperf_table *table, const struct fperf_paint *paint, size_t column,
-		     unsigned int width, enum fperf_style style, const char *text, size_t size)
+		     unsigned int width, bool last, enum fperf_style style, const char *text, size_t size)
 {
-	bool last = column + 1 == table->column_count;
 	struct fperf_buf fitted;
 	unsigned int columns;
 	int pad;
@@ -127,8 +126,6 @@ static void put_cell(const struct fperf_table *table, const struct fperf_paint *
 	fperf_buf__init(&fitted, CELL_LIMIT * 2);
 	columns = width ? fperf_utf8__fit(&fitted, text, size, width) : 0;
 	pad = (int)(width > columns ? width - columns : 0);
-	if (last && !size)
-		return;
 	if (column)
 		fprintf(paint->stream, "%*s", GAP, "");
 	if (table->columns[column].right)
@@ -138,6 +135,31 @@ static void put_cell(const struct fperf_table *table, const struct fperf_paint *
 	if (!table->columns[column].right && !last)
 		fprintf(paint->stream, "%*s", pad, "");
 	fperf_buf__free(&fitted);
+}
+
+static void put_titles(const struct fperf_table *table, const struct fperf_paint *paint,
+		       const unsigned int *widths)
+{
+	size_t count = table->column_count;
+
+	while (count > 1 && !table->columns[count - 1].title[0])
+		count--;
+	for (size_t i = 0; i < count; i++)
+		put_cell(table, paint, i, widths[i], i + 1 == count, FPERF_STYLE_DIM, table->columns[i].title,
+			 strlen(table->columns[i].title));
+}
+
+/* The row ends with its last cell that is not empty: no blanks at the ends of lines. */
+static void put_row(const struct fperf_table *table, const struct fperf_paint *paint,
+		    const unsigned int *widths, const struct cell *cells)
+{
+	size_t count = table->column_count;
+
+	while (count > 1 && !cells[count - 1].text.size)
+		count--;
+	for (size_t i = 0; i < count; i++)
+		put_cell(table, paint, i, widths[i], i + 1 == count, cells[i].style,
+			 cells[i].text.size ? (const char *)cells[i].text.data : "", cells[i].text.size);
 }
 
 void fperf_table__render(const struct fperf_table *table, const struct fperf_paint *paint,
@@ -152,22 +174,12 @@ void fperf_table__render(const struct fperf_table *table, const struct fperf_pai
 		return;
 	measure(table, paint->width > indent ? paint->width - indent : 0, widths);
 	fprintf(paint->stream, "%*s", (int)indent, "");
-	for (size_t i = 0; i < table->column_count; i++) {
-		const char *title = table->columns[i].title;
-
-		put_cell(table, paint, i, widths[i], FPERF_STYLE_DIM, title, strlen(title));
-	}
+	put_titles(table, paint, widths);
 	fputc('\n', paint->stream);
-	for (size_t i = 0; i < table->count; i++) {
-		size_t column = i % table->column_count;
-		const struct cell *cell = &table->cells[i];
-
-		if (!column)
-			fprintf(paint->stream, "%*s", (int)indent, "");
-		put_cell(table, paint, column, widths[column], cell->style,
-			 cell->text.size ? (const char *)cell->text.data : "", cell->text.size);
-		if (column + 1 == table->column_count)
-			fputc('\n', paint->stream);
+	for (size_t i = 0; i + table->column_count <= table->count; i += table->column_count) {
+		fprintf(paint->stream, "%*s", (int)indent, "");
+		put_row(table, paint, widths, &table->cells[i]);
+		fputc('\n', paint->stream);
 	}
 	free(widths);
 }

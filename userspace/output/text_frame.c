@@ -6,7 +6,7 @@
 
 #define CHAIN_ROWS  40
 #define LEDGER_ROWS 24
-#define LANE	    28 /* columns of the drawing that stand for the whole frame */
+#define LANE	    24 /* columns of the drawing that stand for the whole frame */
 
 static const char *state_words(enum fperf_state state)
 {
@@ -57,52 +57,40 @@ static void frame_heading(const struct fperf_report *report, const struct fperf_
 	}
 }
 
-static void lane(const struct fperf_paint *paint, const struct fperf_frame *frame,
-		 const struct fperf_chain_link *link)
+/* Where in the frame the link lies, as a bar on a lane that stands for the whole frame. */
+static void lane_cell(struct fperf_table *table, const struct fperf_frame *frame,
+		      const struct fperf_chain_link *link)
 {
 	double length = (double)(frame->end_ns - frame->start_ns);
 	double from =
 		link->from_ns > frame->start_ns ? (double)(link->from_ns - frame->start_ns) / length : 0;
 	double to = link->to_ns > frame->start_ns ? (double)(link->to_ns - frame->start_ns) / length : 0;
+	char text[LANE * 3 + 1], *at = text;
 	unsigned int first, last;
 
 	first = from >= 1 ? LANE - 1 : (unsigned int)(from * LANE);
 	last = to >= 1 ? LANE : (unsigned int)(to * LANE + 0.5);
 	if (last <= first)
 		last = first + 1;
-	fprintf(paint->stream, "%*s", (int)first, "");
-	fperf_paint__bar(paint, state_style(link->state), 1, last - first);
-	fprintf(paint->stream, "%*s", (int)(LANE - last), "");
+	for (unsigned int i = 0; i < LANE; i++)
+		at = stpcpy(at, i < first || i >= last ? " " : "█");
+	fperf_table__cell(table, state_style(link->state), "%s", text);
 }
 
-static void chain_row(const struct fperf_paint *paint, const struct fperf_frame *frame,
+static void chain_row(struct fperf_table *table, const struct fperf_frame *frame,
 		      const struct fperf_chain_link *link)
 {
+	uint64_t at = link->from_ns > frame->start_ns ? link->from_ns - frame->start_ns : 0;
 	const struct fperf_place *place = &link->place;
-	struct fperf_words by = fperf_text__thread(&link->by);
-	struct fperf_words thread = fperf_text__thread(&link->thread);
-	char *what = NULL;
-	int size;
 
-	fprintf(paint->stream, "  %7s  ",
-		fperf_words__ms(link->from_ns > frame->start_ns ? link->from_ns - frame->start_ns : 0).text);
-	fprintf(paint->stream, "%7s  ", fperf_words__ms(link->to_ns - link->from_ns).text);
-	lane(paint, frame, link);
-	size = asprintf(&what, "%s %s%s%s%s%s%s%s", thread.text, state_words(link->state),
-			place->function ? " in " : "", place->function ? place->function : "",
-			place->function && place->module ? " (" : "",
-			place->function && place->module ? place->module : "",
-			place->function && place->module ? ")" : "", link->by.thread ? " ← " : "");
-	if (size >= 0) {
-		char *whole = NULL;
-
-		fputs("  ", paint->stream);
-		if (asprintf(&whole, "%s%s", what, link->by.thread ? by.text : "") >= 0) {
-			fperf_paint__paragraph(paint, FPERF_STYLE_PLAIN, 22 + LANE, 24 + LANE, whole);
-			free(whole);
-		}
-		free(what);
-	}
+	fperf_table__cell(table, FPERF_STYLE_DIM, "%s", fperf_words__ms(at).text);
+	fperf_table__cell(table, FPERF_STYLE_PLAIN, "%s", fperf_words__ms(link->to_ns - link->from_ns).text);
+	lane_cell(table, frame, link);
+	fperf_table__cell(table, FPERF_STYLE_PLAIN, "%s", fperf_text__thread(&link->thread).text);
+	fperf_table__cell(table, state_style(link->state), "%s", state_words(link->state));
+	fperf_table__cell(table, FPERF_STYLE_PLAIN, "%s", place->function ? place->function : "");
+	fperf_table__cell(table, FPERF_STYLE_PLAIN, "%s%s", link->by.thread ? "← " : "",
+			  link->by.thread ? fperf_text__thread(&link->by).text : "");
 }
 
 static int longer_first(const void *left, const void *right)
@@ -112,20 +100,24 @@ static int longer_first(const void *left, const void *right)
 	return a < b ? 1 : a > b ? -1 : 0;
 }
 
-/* The length from which on links are shown, so that there are not more rows than fit. */
-static uint64_t shown_from(const struct fperf_slow_frame *slow)
+/* The length from which on links are shown: a hundredth of the frame, unless that hides much of it; and not
+ * so short that there are more rows than fit. */
+static uint64_t shown_from(const struct fperf_slow_frame *slow, uint64_t frame_ns)
 {
-	uint64_t *lengths, from;
+	uint64_t *lengths, from = frame_ns / 100, shown = 0;
 
-	if (slow->chain_count <= CHAIN_ROWS)
-		return 0;
 	lengths = calloc(slow->chain_count, sizeof(*lengths));
 	if (!lengths)
 		return 0;
 	for (size_t i = 0; i < slow->chain_count; i++)
 		lengths[i] = slow->chain[i].to_ns - slow->chain[i].from_ns;
 	qsort(lengths, slow->chain_count, sizeof(*lengths), longer_first);
-	from = lengths[CHAIN_ROWS - 1];
+	for (size_t i = 0; i < slow->chain_count && lengths[i] >= from; i++)
+		shown += lengths[i];
+	if (shown < frame_ns / 10 * 8)
+		from = 0;
+	if (slow->chain_count > CHAIN_ROWS && from < lengths[CHAIN_ROWS - 1])
+		from = lengths[CHAIN_ROWS - 1];
 	free(lengths);
 	return from;
 }
@@ -133,8 +125,18 @@ static uint64_t shown_from(const struct fperf_slow_frame *slow)
 static void chain_drawing(const struct fperf_report *report, const struct fperf_paint *paint,
 			  const struct fperf_slow_frame *slow)
 {
+	static const struct fperf_table_column columns[] = {
+		{.title = "at", .right = true},
+		{.title = "for", .right = true},
+		{.title = "(ms)"},
+		{.title = "thread", .elastic = true},
+		{.title = ""},
+		{.title = "in", .elastic = true},
+		{.title = "kept by", .elastic = true},
+	};
 	const struct fperf_frame *frame = &report->analysis->frames[slow->frame];
-	uint64_t from = shown_from(slow), hidden_ns = 0;
+	struct fperf_table *table;
+	uint64_t from, hidden_ns = 0;
 	size_t hidden = 0;
 
 	fperf_paint__heading(paint, "Critical chain", "what the end of the frame waited for, step by step");
@@ -142,22 +144,22 @@ static void chain_drawing(const struct fperf_report *report, const struct fperf_
 		fputs("  not known: no scheduling events were recorded\n", paint->stream);
 		return;
 	}
-	fperf_paint__put(paint, FPERF_STYLE_DIM, "  %7s  %7s  (ms)\n", "at", "for");
+	from = shown_from(slow, frame->end_ns - frame->start_ns);
+	table = fperf_table__new(columns, sizeof(columns) / sizeof(columns[0]));
 	for (size_t i = 0; i < slow->chain_count; i++) {
 		const struct fperf_chain_link *link = &slow->chain[i];
 
-		if (link->to_ns < link->from_ns)
-			continue;
-		if (link->to_ns - link->from_ns < from) {
+		if (link->to_ns - link->from_ns >= from) {
+			chain_row(table, frame, link);
+		} else {
 			hidden++;
 			hidden_ns += link->to_ns - link->from_ns;
-			continue;
 		}
-		chain_row(paint, frame, link);
 	}
+	fperf_table__render(table, paint, 2);
+	fperf_table__free(table);
 	if (hidden)
-		fperf_paint__put(paint, FPERF_STYLE_DIM,
-				 "  %7s  %7s  in %zu shorter steps that are not shown\n", "",
+		fperf_paint__put(paint, FPERF_STYLE_DIM, "  and %s ms in %zu shorter steps\n",
 				 fperf_words__ms(hidden_ns).text, hidden);
 }
 

@@ -146,12 +146,10 @@ static void name_lines(struct section *section, const struct fperf_report *repor
 		path = module ? fperf_session__string(report->session, module->path, NULL)
 			      : "memory outside of modules";
 		sayf(section, FPERF_STYLE_DIM, "names",
-		     "%s of all stack frames lie in %s and have no names%s%s%s",
+		     "%s of all stack frames lie in %s and have no names: %s",
 		     fperf_words__share((double)worst->unknown / (double)all).text, path,
-		     worst->problem[0] ? ": " : "", worst->problem,
-		     module && module->kind == FPERF_MODULE_ELF
-			     ? "; install its debug symbols, or say where they are: --symbols DIR"
-			     : "");
+		     worst->problem[0] ? worst->problem
+				       : "nothing is known there (generated code keeps no names)");
 	}
 }
 

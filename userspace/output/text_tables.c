@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define HOT_ROWS    12
+#define HOT_ROWS    10
 #define THREAD_ROWS 12
 
 static const char *cause_words(enum fperf_cause cause)
