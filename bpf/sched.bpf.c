@@ -87,12 +87,24 @@ static __always_inline void task_fill(struct fperf_wire_task *out, struct task_s
 	bpf_probe_read_kernel(out->name, sizeof(out->name), task->comm);
 }
 
+/* Threads of the target that were woken and do not run yet, and since when there have been any. */
+struct waiting {
+	__u64 count, since_ns;
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, struct waiting);
+} fperf_waiting SEC(".maps");
+
 /* Who had this CPU for long last, of whatever process. A hog is often followed by housekeeping of the kernel
  * for an instant before the thread that waited comes to run. */
 struct keeper {
 	struct fperf_wire_task task;
 	__u64 ran_ns, until_ns;
-	__u64 realtime_since_ns; /* when the real-time task that runs now was switched in */
+	__u64 switch_ns; /* last switch that was looked at */
 };
 
 struct {
@@ -102,44 +114,58 @@ struct {
 	__type(value, struct keeper);
 } fperf_keepers SEC(".maps");
 
-#define MAX_RT_PRIO   100
 #define KEEPER_MIN_NS 500000ull
-#define KEEPER_MAX_NS 100000000000ull /* more is no time since a switch-in, but one that nobody noted */
 
-/* How long it had the CPU: the fair scheduler knows, for real-time tasks (few) the clock tells. Both are
- * loaded in any case: joined to one load by the compiler, the verifier would refuse them. */
-static __always_inline __u64 task_ran(struct task_struct *task, const struct keeper *keeper)
-{
-	__u64 since = *(const volatile __u64 *)&keeper->realtime_since_ns;
-	__u64 ran = task->se.sum_exec_runtime - task->se.prev_sum_exec_runtime;
-
-	if (task->prio >= MAX_RT_PRIO)
-		return ran;
-	return since ? bpf_ktime_get_ns() - since : 0;
-}
-
-/* At every switch of the CPU, whoever switches: next to nothing unless `prev` ran for long. A short turn
- * after a long one does not push that out. */
-static __always_inline struct keeper *keeper_note(struct task_struct *prev, struct task_struct *next)
+/* At every switch of the CPU, whoever switches: next to nothing unless a thread of the target waits for a
+ * core. A short turn after a long one does not push that out. */
+static __always_inline struct keeper *keeper_note(struct task_struct *prev)
 {
 	__u32 zero = 0;
-	struct keeper *keeper = bpf_map_lookup_elem(&fperf_keepers, &zero);
-	__u64 ran, now;
+	struct waiting *waiting = bpf_map_lookup_elem(&fperf_waiting, &zero);
+	struct keeper *keeper;
+	__u64 now, from, ran;
 
+	if (!waiting || !waiting->count)
+		return 0;
+	keeper = bpf_map_lookup_elem(&fperf_keepers, &zero);
 	if (!keeper)
 		return 0;
-	ran = task_ran(prev, keeper);
-	if (next->prio < MAX_RT_PRIO)
-		keeper->realtime_since_ns = bpf_ktime_get_ns();
-	if (ran < KEEPER_MIN_NS || ran > KEEPER_MAX_NS || !prev->pid)
-		return keeper;
 	now = bpf_ktime_get_ns();
+	from = keeper->switch_ns > waiting->since_ns ? keeper->switch_ns : waiting->since_ns;
+	ran = now > from ? now - from : 0;
+	keeper->switch_ns = now;
+	if (ran < KEEPER_MIN_NS || !prev->pid)
+		return keeper;
 	if (ran < keeper->ran_ns / 4 && now - keeper->until_ns < keeper->ran_ns)
 		return keeper;
 	keeper->ran_ns = ran;
 	keeper->until_ns = now;
 	task_fill(&keeper->task, prev);
 	return keeper;
+}
+
+static __always_inline void wait_begin(struct fperf_wire_thread_state *state, __u64 now)
+{
+	__u32 zero = 0;
+	struct waiting *waiting = bpf_map_lookup_elem(&fperf_waiting, &zero);
+
+	if (!waiting || state->waits)
+		return;
+	state->waits = 1;
+	if (!waiting->count)
+		waiting->since_ns = now;
+	__sync_fetch_and_add(&waiting->count, 1);
+}
+
+static __always_inline void wait_end(struct fperf_wire_thread_state *state)
+{
+	__u32 zero = 0;
+	struct waiting *waiting = bpf_map_lookup_elem(&fperf_waiting, &zero);
+
+	if (!waiting || !state->waits)
+		return;
+	state->waits = 0;
+	__sync_fetch_and_add(&waiting->count, -1);
 }
 
 /* Who kept a thread from the core between wake-up and switch-in. */
@@ -287,6 +313,7 @@ static __always_inline void interval_end(struct fperf_wire_thread_state *state, 
 		__builtin_memset(&interval->prev, 0, sizeof(interval->prev));
 	}
 	interval_emit(interval, kernel_count);
+	wait_end(state);
 	state->out_ns = 0;
 	state->wake_ns = 0;
 	state->flags = 0;
@@ -401,7 +428,7 @@ int BPF_PROG(fperf_switch, bool preempt, struct task_struct *prev, struct task_s
 
 	if (!bits)
 		return 0;
-	keeper = keeper_note(prev, next);
+	keeper = keeper_note(prev);
 	out = target_has(bits, prev->tgid);
 	in = target_has(bits, next->tgid);
 	if (!out && !in)
@@ -452,6 +479,8 @@ static __always_inline void woken(struct task_struct *task)
 	else
 		state->flags &= ~FPERF_OFFCPU_WAKER_IRQ;
 	state->wake_ns = bpf_ktime_get_ns();
+	if (state->out_ns)
+		wait_begin(state, state->wake_ns);
 }
 
 /* In the waker's context; sched_wakeup may come later, on another CPU, in an interrupt. */

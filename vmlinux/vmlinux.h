@@ -94,8 +94,7 @@ struct bpf_perf_event_data {
 
 struct sched_entity {
 	__u64 sum_exec_runtime;
-	__u64 prev_sum_exec_runtime; /* at its last switch-in */
-	struct cfs_rq *cfs_rq;	     /* only with CONFIG_FAIR_GROUP_SCHED */
+	struct cfs_rq *cfs_rq; /* only with CONFIG_FAIR_GROUP_SCHED */
 };
 
 typedef struct {
@@ -114,7 +113,6 @@ struct task_struct {
 	void *stack;
 	unsigned int flags;
 	int on_cpu;
-	int prio; /* below 100: real time */
 	struct sched_entity se;
 	struct mm_struct *mm;
 	int exit_code;

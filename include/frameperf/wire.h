@@ -234,7 +234,8 @@ struct fperf_wire_thread_state {
 	fperf_s32 syscall;
 	fperf_u16 cpu_out;
 	fperf_u16 wake_cpu;
-	fperf_u32 early_waker; /* 1: `waker` came just before switch-out */
+	fperf_u16 early_waker; /* 1: `waker` came just before switch-out */
+	fperf_u16 waits;       /* 1: woken, counted as waiting for a core */
 	fperf_u32 pid;
 	fperf_u32 birth; /* low bits of the thread's start time: tells it from others with its tid */
 	struct fperf_wire_task next;
