@@ -59,7 +59,7 @@ static void add_both(struct fperf_writer *writer, struct fperf_session *session,
 	cr_assert_eq(fperf_session__add(session, type, record, &err), 0, "%s", err.text);
 }
 
-Test(session_file, every_type_survives_with_random_and_extreme_values, .timeout = 60)
+Test(session_file, every_type_survives_with_random_and_extreme_values, .timeout = 240)
 {
 	struct fperf_session *expected = fperf_session__new(), *got;
 	struct fperf_writer *writer = open_writer(8192);
@@ -186,7 +186,7 @@ Test(session_file, what_was_flushed_is_there_when_the_recorder_is_killed)
 	fperf_session__free(session);
 }
 
-Test(session_file, a_saved_session_is_the_same_and_keeps_its_id, .timeout = 60)
+Test(session_file, a_saved_session_is_the_same_and_keeps_its_id, .timeout = 240)
 {
 	struct fperf_writer *writer = open_writer(8192);
 	struct random_record *record = calloc(1, sizeof(*record));

@@ -182,7 +182,7 @@ static FILE *second_reader(const char *option, const char *file)
 	return popen(command, "r");
 }
 
-Test(session_golden, the_second_reader_agrees, .timeout = 60)
+Test(session_golden, the_second_reader_agrees, .timeout = 240)
 {
 	struct fperf_session_damage damage;
 	struct fperf_session *session;
@@ -199,7 +199,7 @@ Test(session_golden, the_second_reader_agrees, .timeout = 60)
 	fperf_session__free(session);
 }
 
-Test(session_golden, the_second_reader_agrees_on_damage, .timeout = 60)
+Test(session_golden, the_second_reader_agrees_on_damage, .timeout = 240)
 {
 	struct random_source source = {.state = 8};
 	struct fperf_session_damage damage;

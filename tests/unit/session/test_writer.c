@@ -161,7 +161,7 @@ static void assert_closed_cleanly(uint64_t added)
 	fperf_session__free(session);
 }
 
-Test(session_writer, a_full_disk_ends_the_recording_in_an_orderly_way, .timeout = 60)
+Test(session_writer, a_full_disk_ends_the_recording_in_an_orderly_way, .timeout = 240)
 {
 	struct fperf_writer_stats stats;
 	struct fperf_writer *writer;
@@ -182,7 +182,7 @@ Test(session_writer, a_full_disk_ends_the_recording_in_an_orderly_way, .timeout 
 	cr_assert_eq(umount(directory), 0);
 }
 
-Test(session_writer, a_file_size_limit_ends_the_recording_in_an_orderly_way, .timeout = 60)
+Test(session_writer, a_file_size_limit_ends_the_recording_in_an_orderly_way, .timeout = 240)
 {
 	struct rlimit limit = {.rlim_cur = 300000, .rlim_max = RLIM_INFINITY};
 	struct fperf_writer *writer;
