@@ -48,6 +48,13 @@ test_what_can_not_be_marked_is_told() {
 	says 'name the function that is called once a frame' record.log
 }
 
+test_marks_by_a_mere_name_from_the_first_call_on() {
+	cp "$TARGETS/caller" .
+	record --frame caller:caller_mark -- ./caller 50
+	valid
+	is "$(marks frame caller_mark)" "50 1 700" "found in the current directory before it was started"
+}
+
 test_marks_in_a_library_opened_late() {
 	record --frame off --mark plugin.so:plugin_work --mark "$TARGETS/plugin.so:plugin_inner" -- \
 		"$TARGETS/late_library" "$TARGETS/plugin.so"

@@ -138,10 +138,10 @@ static void try_list(const struct locate *locate, const char *list, const char *
 	}
 }
 
-/* LD_LIBRARY_PATH of the process; read for this and kept nowhere. */
+/* LD_LIBRARY_PATH and, for programs, PATH of the process; read for this and kept nowhere. */
 static void try_environment(const struct locate *locate, const char *name)
 {
-	static const char variable[] = "LD_LIBRARY_PATH=";
+	static const char *const variables[] = {"LD_LIBRARY_PATH=", "PATH="};
 	char path[64];
 	struct fperf_buf environment;
 	FILE *file;
@@ -155,8 +155,9 @@ static void try_environment(const struct locate *locate, const char *name)
 		for (size_t pos = 0; !environment.failed && pos < environment.size;) {
 			const char *entry = (const char *)environment.data + pos;
 
-			if (!strncmp(entry, variable, sizeof(variable) - 1))
-				try_list(locate, entry + sizeof(variable) - 1, name);
+			for (size_t i = 0; i < 2; i++)
+				if (!strncmp(entry, variables[i], strlen(variables[i])))
+					try_list(locate, entry + strlen(variables[i]), name);
 			pos += strlen(entry) + 1;
 		}
 	}
@@ -164,19 +165,37 @@ static void try_environment(const struct locate *locate, const char *name)
 	fclose(file);
 }
 
+/* Where the target of /proc/PID/exe or cwd is, as the process sees it; false when it can't be known. */
+static bool link_read(pid_t pid, const char *which, char path[4096])
+{
+	char link[64];
+	ssize_t size;
+
+	snprintf(link, sizeof(link), "/proc/%d/%s", (int)pid, which);
+	size = readlink(link, path, 4095);
+	if (size <= 0)
+		return false;
+	path[size] = 0;
+	return true;
+}
+
+/* A program that is yet to be started is often in the current directory. */
+static void try_current_directory(const struct locate *locate, const char *name)
+{
+	char path[4096];
+
+	if (link_read(locate->pid, "cwd", path))
+		try_directory(locate, path, strlen(path), name);
+}
+
 /* Games bring libraries along: beside the program and in directories next to it. */
 static void try_program_directory(const struct locate *locate, const char *name)
 {
 	static const char *const beside[] = {"", "/lib", "/lib64", "/bin", "/../lib", "/../lib64"};
-	char link[64], path[4096];
-	ssize_t size;
-	char *slash;
+	char path[4096], *slash;
 
-	snprintf(link, sizeof(link), "/proc/%d/exe", (int)locate->pid);
-	size = readlink(link, path, sizeof(path) - 1);
-	if (size <= 0)
+	if (!link_read(locate->pid, "exe", path))
 		return;
-	path[size] = 0;
 	slash = strrchr(path, '/');
 	if (!slash)
 		return;
@@ -205,6 +224,7 @@ void fperf_library__locate(pid_t pid, const char *name, void (*found)(void *cont
 	int fd;
 
 	try_environment(&locate, name);
+	try_current_directory(&locate, name);
 	try_program_directory(&locate, name);
 	fd = fperf_view__open(pid, "/etc/ld.so.cache", NULL, &err);
 	if (fd >= 0) {
