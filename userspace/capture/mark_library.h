@@ -1,5 +1,6 @@
-/* Where a library (or program) will be loaded from, asked before it is: by the dynamic linker's cache, the usual
- * directories, the environment's, the program's own and the current one, all as the process sees them. */
+/* Where a library (or program) will be loaded from, asked before it is: by the dynamic linker's cache, the
+ * usual directories, the environment's, the program's own and the current one, all as the process sees them.
+ */
 #ifndef FPERF_CAPTURE_MARK_LIBRARY_H
 #define FPERF_CAPTURE_MARK_LIBRARY_H
 
