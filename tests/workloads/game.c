@@ -138,11 +138,12 @@ static bool files_open(struct game *game)
 	snprintf(path, sizeof(path), "%s/game-cache-%d", game->options.directory, getpid());
 	game->map_fd = open(path, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
 	game->direct_fd = open(path, O_RDONLY | O_DIRECT | O_CLOEXEC);
+	game->read_fd = open(path, O_RDONLY | O_CLOEXEC);
 	unlink(path);
 	snprintf(path, sizeof(path), "%s/game-save-%d", game->options.directory, getpid());
 	game->write_fd = open(path, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
 	unlink(path);
-	if (game->map_fd < 0 || game->direct_fd < 0 || game->write_fd < 0)
+	if (game->map_fd < 0 || game->direct_fd < 0 || game->read_fd < 0 || game->write_fd < 0)
 		return false;
 	for (size_t at = 0; at < CACHE_FILE; at += BLOCK) {
 		for (size_t i = 0; i < BLOCK; i += 4) {
@@ -161,8 +162,10 @@ static bool files_open(struct game *game)
 
 static void locks_init(struct game *game)
 {
-	for (int i = 0; i < 4; i++)
+	for (int i = 0; i < 4; i++) {
 		pthread_mutex_init(&game->locks[i], NULL);
+		pthread_rwlock_init(&game->shared_locks[i], NULL);
+	}
 	pthread_mutex_init(&game->start_logic.mutex, NULL);
 	pthread_cond_init(&game->start_logic.cond, NULL);
 	pthread_mutex_init(&game->logic_done.mutex, NULL);

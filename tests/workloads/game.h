@@ -53,6 +53,8 @@ enum role { ROLE_LOGIC, ROLE_RENDER, ROLE_WORKER, ROLES };
 	X(sort_draw_calls, prepare_scene, RENDER, CPU)                                                       \
 	X(build_light_grid, submit_scene, RENDER, CPU)                                                       \
 	X(record_commands, submit_scene, RENDER, CPU)                                                        \
+	X(animate_skeletons, run_job, WORKER, CPU)                                                           \
+	X(simulate_particles, run_job, WORKER, CPU)                                                          \
 	X(spawn_entities, update_world, LOGIC, LOCK)                                                         \
 	X(query_navmesh, update_ai, LOGIC, LOCK)                                                             \
 	X(fetch_texture, submit_scene, RENDER, LOCK)                                                         \
@@ -61,6 +63,7 @@ enum role { ROLE_LOGIC, ROLE_RENDER, ROLE_WORKER, ROLES };
 	X(read_dialogue, stream_world, LOGIC, READ)                                                          \
 	X(stream_texture, stream_assets, RENDER, READ)                                                       \
 	X(load_shader, stream_assets, RENDER, READ)                                                          \
+	X(decode_sound, run_job, WORKER, READ)                                                               \
 	X(write_savegame, save_state, LOGIC, FSYNC)                                                          \
 	X(append_replay, save_state, LOGIC, FSYNC)                                                           \
 	X(store_shader_cache, stream_assets, RENDER, FSYNC)                                                  \
@@ -72,6 +75,7 @@ enum role { ROLE_LOGIC, ROLE_RENDER, ROLE_WORKER, ROLES };
 	X(retry_backoff, save_state, LOGIC, SLEEP)                                                           \
 	X(poll_controller, poll_input, RENDER, SLEEP)                                                        \
 	X(pace_overlay, submit_scene, RENDER, SLEEP)                                                         \
+	X(yield_to_loader, run_job, WORKER, SLEEP)                                                           \
 	X(query_matchmaker, update_network, LOGIC, EVENT)                                                    \
 	X(validate_inventory, update_world, LOGIC, EVENT)                                                    \
 	X(request_glyphs, stream_assets, RENDER, EVENT)                                                      \
@@ -112,6 +116,7 @@ struct fault {
 	uint32_t variant; /* random, for whatever the kind can choose */
 	/* Filled in by the thread that suffers. */
 	pid_t tid;
+	char name[16];
 	uint64_t begin_ns, end_ns;
 	uint64_t cpu_ns; /* CPU time of the thread in between */
 	bool has_culprit;
@@ -153,7 +158,7 @@ struct gate {
 	uint64_t signalled_ns; /* when the last count was added */
 };
 
-enum job_type { JOB_ANIMATE, JOB_PARTICLES, JOB_OCCLUSION, JOB_HOLD };
+enum job_type { JOB_ANIMATE, JOB_PARTICLES, JOB_OCCLUSION, JOB_SOUND, JOB_YIELD, JOB_HOLD };
 
 struct job {
 	enum job_type type;
@@ -192,11 +197,13 @@ struct game {
 
 	struct gate start_logic, logic_done;
 	struct job_queue queue;
-	pthread_mutex_t locks[4]; /* one for each place of KIND_LOCK */
+	pthread_mutex_t locks[4];	  /* one for each place of KIND_LOCK */
+	pthread_rwlock_t shared_locks[4]; /* every other fault is one of these */
 	atomic_bool lock_held;
+	atomic_bool claimed; /* the fault of the frame, by the worker that does it */
 	atomic_bool stop;
 
-	int direct_fd, write_fd, map_fd;
+	int direct_fd, read_fd, write_fd, map_fd;
 	const uint8_t *map;
 	int helper_fd[2]; /* of ROLE_LOGIC and ROLE_RENDER */
 	pid_t helper_pid;
@@ -237,6 +244,7 @@ void game_choose_fault(struct game *game);		 /* at the beginning of a frame */
 void game_thread_end(struct game *game, enum role role); /* by the thread itself, as its last act */
 void game_frame_end(struct game *game, uint64_t present_ns);
 struct fault *game_fault_here(struct game *game, enum place place); /* NULL: nothing happens here now */
+void game_fault_thread(struct fault *fault); /* the calling thread is the one that suffers */
 void game_fault_begin(struct fault *fault);
 void game_fault_end(struct fault *fault);
 bool game_write_truth(struct game *game, uint64_t start_ns, uint64_t end_ns);

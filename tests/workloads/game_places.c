@@ -4,9 +4,11 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/select.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
@@ -60,21 +62,29 @@ CPU_PLACE(skin_meshes, 360)
 CPU_PLACE(sort_draw_calls, 190)
 CPU_PLACE(build_light_grid, 310)
 CPU_PLACE(record_commands, 400)
+CPU_PLACE(animate_skeletons, 160)
+CPU_PLACE(simulate_particles, 120)
 
 /* KIND_LOCK: the place takes its mutex in every frame; in a bad one a worker holds it. */
 #define HOLDER(name)                                                                                         \
-	NOINLINE static void name(struct game *game, struct fault *fault, pthread_mutex_t *lock)             \
+	NOINLINE static void name(struct game *game, struct fault *fault, size_t lock)                       \
 	{                                                                                                    \
 		struct timespec pause = {.tv_nsec = (long)fault->want_ns};                                   \
                                                                                                              \
-		pthread_mutex_lock(lock);                                                                    \
+		if (fault->variant & 2)                                                                      \
+			pthread_rwlock_wrlock(&game->shared_locks[lock]);                                    \
+		else                                                                                         \
+			pthread_mutex_lock(&game->locks[lock]);                                              \
 		culprit_self(fault, #name);                                                                  \
 		atomic_store(&game->lock_held, true);                                                        \
 		if (fault->variant & 1)                                                                      \
 			nanosleep(&pause, NULL);                                                             \
 		else                                                                                         \
 			WORK_FOR(game, fault->want_ns);                                                      \
-		pthread_mutex_unlock(lock);                                                                  \
+		if (fault->variant & 2)                                                                      \
+			pthread_rwlock_unlock(&game->shared_locks[lock]);                                    \
+		else                                                                                         \
+			pthread_mutex_unlock(&game->locks[lock]);                                            \
 		WORK_US(game, 5);                                                                            \
 	}
 
@@ -83,7 +93,7 @@ HOLDER(rebuild_navmesh)
 HOLDER(upload_textures)
 HOLDER(publish_transforms)
 
-typedef void (*holder)(struct game *game, struct fault *fault, pthread_mutex_t *lock);
+typedef void (*holder)(struct game *game, struct fault *fault, size_t lock);
 
 static size_t lock_index(enum place place)
 {
@@ -113,15 +123,18 @@ static void holder_arrange(struct game *game, struct fault *fault)
 	{                                                                                                    \
 		struct fault *fault = game_fault_here(game, PLACE_##name);                                   \
 		pthread_mutex_t *lock = &game->locks[lock_index(PLACE_##name)];                              \
+		pthread_rwlock_t *shared = &game->shared_locks[lock_index(PLACE_##name)];                    \
                                                                                                              \
 		if (fault) {                                                                                 \
 			holder_arrange(game, fault);                                                         \
 			game_fault_begin(fault);                                                             \
 		}                                                                                            \
 		pthread_mutex_lock(lock);                                                                    \
+		pthread_rwlock_rdlock(shared);                                                               \
 		if (fault)                                                                                   \
 			game_fault_end(fault);                                                               \
 		WORK_US(game, 40);                                                                           \
+		pthread_rwlock_unlock(shared);                                                               \
 		pthread_mutex_unlock(lock);                                                                  \
 		WORK_US(game, 5);                                                                            \
 	}
@@ -131,7 +144,8 @@ LOCK_PLACE(query_navmesh)
 LOCK_PLACE(fetch_texture)
 LOCK_PLACE(read_transforms)
 
-/* KIND_READ: a small read that the page cache answers, or many that the disk must answer. */
+/* KIND_READ: a small read that the page cache answers, or many that the disk must answer:
+ * beyond the page cache, or through it when it is empty. */
 #define READ_PLACE(name)                                                                                     \
 	NOINLINE static void name(struct game *game)                                                         \
 	{                                                                                                    \
@@ -144,11 +158,13 @@ LOCK_PLACE(read_transforms)
 		if (pread(game->write_fd, block, 512, 0) < 0)                                                \
 			abort();                                                                             \
 		if (fault) {                                                                                 \
+			int fd = fault->variant & 1 ? game->direct_fd : game->read_fd;                       \
+                                                                                                             \
+			posix_fadvise(game->read_fd, 0, 0, POSIX_FADV_DONTNEED);                             \
 			game_fault_begin(fault);                                                             \
 			while (game_now_ns() - fault->begin_ns < fault->want_ns) {                           \
 				at = at * 1664525 + 1013904223;                                              \
-				if (pread(game->direct_fd, block, BLOCK,                                     \
-					  (off_t)(at % (CACHE_FILE / BLOCK)) * BLOCK) < 0)                   \
+				if (pread(fd, block, BLOCK, (off_t)(at % (CACHE_FILE / BLOCK)) * BLOCK) < 0) \
 					abort();                                                             \
 			}                                                                                    \
 			game_fault_end(fault);                                                               \
@@ -160,6 +176,7 @@ READ_PLACE(load_level_chunk)
 READ_PLACE(read_dialogue)
 READ_PLACE(stream_texture)
 READ_PLACE(load_shader)
+READ_PLACE(decode_sound)
 
 /* KIND_FSYNC: appends, so that the file system has to write more than the data. */
 #define FSYNC_PLACE(name)                                                                                    \
@@ -167,7 +184,6 @@ READ_PLACE(load_shader)
 	{                                                                                                    \
 		static _Thread_local uint8_t block[131072];                                                  \
 		struct fault *fault = game_fault_here(game, PLACE_##name);                                   \
-                                                                                                             \
 		off_t at = 65536;                                                                            \
                                                                                                              \
 		if (fault) {                                                                                 \
@@ -175,7 +191,8 @@ READ_PLACE(load_shader)
 			game_fault_begin(fault);                                                             \
 			while (game_now_ns() - fault->begin_ns < fault->want_ns)                             \
 				if (pwrite(game->write_fd, block, sizeof(block), at += 131072) < 0 ||        \
-				    fsync(game->write_fd))                                                   \
+				    (fault->variant & 1 ? fsync(game->write_fd)                              \
+							: fdatasync(game->write_fd)))                        \
 					abort();                                                             \
 			game_fault_end(fault);                                                               \
 			if (ftruncate(game->write_fd, 65536))                                                \
@@ -224,10 +241,24 @@ FAULT_PLACE(page_in_mesh)
 			struct timespec pause = {.tv_nsec = (long)fault->want_ns};                           \
                                                                                                              \
 			game_fault_begin(fault);                                                             \
-			if (fault->variant & 1)                                                              \
+			switch (fault->variant % 5) {                                                        \
+			case 0:                                                                              \
 				usleep((useconds_t)(fault->want_ns / 1000));                                 \
-			else                                                                                 \
+				break;                                                                       \
+			case 1:                                                                              \
 				nanosleep(&pause, NULL);                                                     \
+				break;                                                                       \
+			case 2:                                                                              \
+				clock_nanosleep(CLOCK_BOOTTIME, 0, &pause, NULL);                            \
+				break;                                                                       \
+			case 3:                                                                              \
+				poll(NULL, 0, (int)(fault->want_ns / 1000000));                              \
+				break;                                                                       \
+			default:                                                                             \
+				select(0, NULL, NULL, NULL,                                                  \
+				       &(struct timeval){.tv_usec = (suseconds_t)(fault->want_ns / 1000)});  \
+				break;                                                                       \
+			}                                                                                    \
 			game_fault_end(fault);                                                               \
 		}                                                                                            \
 		WORK_US(game, 10);                                                                           \
@@ -237,6 +268,7 @@ SLEEP_PLACE(throttle_network)
 SLEEP_PLACE(retry_backoff)
 SLEEP_PLACE(poll_controller)
 SLEEP_PLACE(pace_overlay)
+SLEEP_PLACE(yield_to_loader)
 
 /* KIND_EVENT: asks the helper process now and then; in a bad frame the answer takes long. */
 #define EVENT_PLACE(place_name)                                                                              \
@@ -254,7 +286,10 @@ SLEEP_PLACE(pace_overlay)
 			request.sleeps = fault->variant & 1;                                                 \
 			game_fault_begin(fault);                                                             \
 		}                                                                                            \
+		struct pollfd ready = {.fd = fd, .events = POLLIN};                                          \
+                                                                                                             \
 		if (write(fd, &request, sizeof(request)) != sizeof(request) ||                               \
+		    (fault && fault->variant & 2 && poll(&ready, 1, -1) < 0) ||                              \
 		    read(fd, &answer, sizeof(answer)) != sizeof(answer))                                     \
 			abort();                                                                             \
 		if (fault) {                                                                                 \
@@ -288,7 +323,7 @@ EVENT_PLACE(ask_overlay)
 		pthread_mutex_unlock(&gate->mutex);                                                          \
 		fault = game_fault_here(game, PLACE_##name);                                                 \
 		if (fault) {                                                                                 \
-			fault->tid = gettid();                                                               \
+			game_fault_thread(fault);                                                            \
 			fault->begin_ns = gate->signalled_ns;                                                \
 			fault->end_ns = game_now_ns();                                                       \
 			thread_unpin();                                                                      \
@@ -461,24 +496,14 @@ void render_frame(struct game *game)
 		gate_open_onto(game, &game->start_logic, late, game->tids[ROLE_LOGIC], RENDER_CPU, LOGIC_CPU);
 	else
 		gate_open(&game->start_logic);
-	for (int i = 0; i < 6; i++)
-		queue_put(&game->queue, (struct job){.type = (enum job_type)(i % 3)});
+	for (int i = 0; i < 10; i++)
+		queue_put(&game->queue, (struct job){.type = (enum job_type)(i % JOB_HOLD)});
 	wait_for_logic(game, &seen);
 	prepare_scene(game);
 	stream_assets(game);
 	wait_for_jobs(game);
 	submit_scene(game);
 	WORK_US(game, 10);
-}
-
-NOINLINE static void animate_skeletons(struct game *game)
-{
-	WORK_US(game, 180);
-}
-
-NOINLINE static void simulate_particles(struct game *game)
-{
-	WORK_US(game, 140);
 }
 
 NOINLINE static void test_occlusion(struct game *game)
@@ -502,9 +527,15 @@ NOINLINE static void run_job(struct game *game, const struct job *job)
 	case JOB_OCCLUSION:
 		test_occlusion(game);
 		break;
+	case JOB_SOUND:
+		decode_sound(game);
+		break;
+	case JOB_YIELD:
+		yield_to_loader(game);
+		break;
 	case JOB_HOLD:
 		lock = lock_index(job->fault->place);
-		holders[lock](game, job->fault, &game->locks[lock]);
+		holders[lock](game, job->fault, lock);
 		break;
 	}
 	WORK_US(game, 1);

@@ -106,6 +106,7 @@ void game_choose_fault(struct game *game)
 		fault->frame = game->frame;
 		game->next_fault_frame = game->frame + 8 + game_random(game) % 8;
 	}
+	atomic_store(&game->claimed, false);
 	atomic_store(&game->fault, fault);
 }
 
@@ -113,12 +114,22 @@ struct fault *game_fault_here(struct game *game, enum place place)
 {
 	struct fault *fault = atomic_load_explicit(&game->fault, memory_order_acquire);
 
-	return fault && fault->place == place ? fault : NULL;
+	if (!fault || fault->place != place)
+		return NULL;
+	if (game_places[place].role == ROLE_WORKER && atomic_exchange(&game->claimed, true))
+		return NULL; /* another worker has it */
+	return fault;
+}
+
+void game_fault_thread(struct fault *fault)
+{
+	fault->tid = gettid();
+	pthread_getname_np(pthread_self(), fault->name, sizeof(fault->name));
 }
 
 void game_fault_begin(struct fault *fault)
 {
-	fault->tid = gettid();
+	game_fault_thread(fault);
 	fault->cpu_ns = game_cpu_ns();
 	fault->begin_ns = game_now_ns();
 }
@@ -197,7 +208,7 @@ static const char *fault_missing(const struct fault *fault)
 	return idle_ns * 2 < wall_ns ? "the thread worked instead of waiting" : NULL;
 }
 
-static void fault_write(FILE *file, const struct game *game, const struct fault *fault)
+static void fault_write(FILE *file, const struct fault *fault)
 {
 	const struct place_info *place = &game_places[fault->place];
 	const char *missing = fault_missing(fault);
@@ -207,8 +218,8 @@ static void fault_write(FILE *file, const struct game *game, const struct fault 
 		"\"thread\":{\"pid\":%d,\"tid\":%d,\"name\":\"%s\"},\"place\":\"%s\",\"caller\":\"%s\","
 		"\"begin_ns\":%" PRIu64 ",\"end_ns\":%" PRIu64 ",\"cpu_ns\":%" PRIu64 ",\"want_ns\":%" PRIu64,
 		fault->frame, game_kind_names[fault->kind], game_cause_names[fault->kind], getpid(),
-		game->tids[place->role], place->role == ROLE_LOGIC ? "Logic" : "Render", place->function,
-		place->caller, fault->begin_ns, fault->end_ns, fault->cpu_ns, fault->want_ns);
+		fault->tid, fault->name, place->function, place->caller, fault->begin_ns, fault->end_ns,
+		fault->cpu_ns, fault->want_ns);
 	if (fault->has_culprit && fault->culprit.function)
 		fprintf(file,
 			",\"by\":{\"pid\":%d,\"tid\":%d,\"name\":\"%s\",\"function\":\"%s\",\"caller\":\"%"
@@ -243,7 +254,7 @@ bool game_write_truth(struct game *game, uint64_t start_ns, uint64_t end_ns)
 			",\"run_delay_ns\":%" PRIu64 "}\n",
 			game->tids[i], roles[i], game->final_cpu_ns[i], game->final_delay_ns[i]);
 	for (size_t i = 0; i < game->plan_next; i++)
-		fault_write(file, game, &game->plan[i]);
+		fault_write(file, &game->plan[i]);
 	for (size_t i = 1; i < game->frame_count; i++) /* the first has no beginning */
 		fprintf(file,
 			"{\"type\":\"frame\",\"frame\":%zu,\"start_ns\":%" PRIu64 ",\"end_ns\":%" PRIu64
