@@ -74,6 +74,8 @@ def set_aside(truth, fault):
     excess, length = truth.time(fault["frame"]) - truth.median, fault["end_ns"] - fault["begin_ns"]
     if excess > 1.5 * length:
         return "disturbed by other load"
+    if fault["kind"] == "cpu" and length > (1 + DISTURBED_SHARE) * fault["cpu_ns"]:
+        return "disturbed by other load"
     if fault["kind"] not in ("preempt", "run_queue"):
         if truth.delay(fault["frame"]) > DISTURBED_SHARE * excess:
             return "disturbed by other load"

@@ -170,6 +170,7 @@ NOINLINE static void rival_loop(struct game *game, struct rival_control *control
 		if (atomic_load(&control->cpu) < 0)
 			return;
 		usleep(300); /* then it strikes in the middle of what the other does next */
+		thread_pin(0, atomic_load(&control->cpu));
 		atomic_store(&control->running, seen);
 		scan_everything(game, atomic_load(&control->length_ns));
 		atomic_store(&control->running, 0);
@@ -228,7 +229,7 @@ void rival_run(struct game *game, int cpu, uint64_t length_ns, struct culprit *c
 		culprit->function = "scan_everything";
 		culprit->caller = "rival_loop";
 	}
-	thread_pin(culprit->tid, cpu);
+	thread_pin(culprit->tid, (cpu + 1) % (int)sysconf(_SC_NPROCESSORS_ONLN)); /* it wakes up elsewhere */
 	atomic_store(&control->cpu, cpu);
 	atomic_store(&control->length_ns, length_ns);
 	atomic_fetch_add(&control->command, 1);
