@@ -41,7 +41,7 @@ static void culprit_self(struct fault *fault, const char *function)
 			game_fault_begin(fault);                                                             \
 			rival_run(game, cpu, fault->want_ns, &fault->culprit);                               \
 			fault->has_culprit = true;                                                           \
-			WORK_FOR(game, 1000000);                                                             \
+			WORK_US(game, 1000);                                                                 \
 			game_fault_end(fault);                                                               \
 			thread_unpin();                                                                      \
 		} else {                                                                                     \

@@ -9,6 +9,9 @@
 #include <unistd.h>
 
 #define WARM_UP_FRAMES 90
+#define LEAST_NS                                                                                             \
+	8000000u /* a fault's length is chosen from the frame time, but at a high limit from this            \
+		  */
 
 const struct place_info game_places[PLACES] = {
 #define PLACE(function, caller, role, kind) {#function, #caller, ROLE_##role, KIND_##kind},
@@ -72,6 +75,8 @@ static enum place place_choose(struct game *game, enum kind kind)
 /* All kinds equally often, in random order. CPU faults come twice: on either thread. */
 bool game_plan(struct game *game)
 {
+	uint64_t unit_ns = game->period_ns > LEAST_NS ? game->period_ns : LEAST_NS;
+
 	game->random = game->options.seed;
 	game->plan = calloc(game->options.faults + 1, sizeof(*game->plan));
 	if (!game->plan)
@@ -90,7 +95,7 @@ bool game_plan(struct game *game)
 		struct fault *fault = &game->plan[i];
 
 		fault->place = place_choose(game, fault->kind);
-		fault->want_ns = game->period_ns * (120 + game_random(game) % 130) / 100;
+		fault->want_ns = unit_ns * (120 + game_random(game) % 130) / 100;
 		fault->variant = game_random(game);
 	}
 	game->next_fault_frame = WARM_UP_FRAMES;
