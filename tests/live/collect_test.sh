@@ -5,6 +5,7 @@ test_exec_keeps_both_images() {
 	record -- "$TARGETS/exec_first"
 	valid
 	expect "0.4 < total('fn_a') < 0.6" "0.4 < total('fn_b') < 0.6" \
+		"r['session']['target']['name'] == 'exec_second'" \
 		"any(t['name'] == 'exec_second' for t in threads)" "any(t['name'] == 'exec_first' for t in threads)"
 }
 

@@ -278,6 +278,18 @@ uint32_t fperf_aggregate__thread_id(const struct fperf_aggregate *agg, uint32_t 
 	return thread ? thread->id : 0;
 }
 
+bool fperf_aggregate__image(const struct fperf_aggregate *agg, uint32_t pid, const char **name,
+			    const char **exe)
+{
+	const struct fperf_process *process = fperf_task_table__process(&agg->tasks, pid);
+
+	if (!process || !process->generation)
+		return false;
+	*name = process->name;
+	*exe = process->exe ? process->exe : "";
+	return true;
+}
+
 uint32_t fperf_aggregate__process_id(const struct fperf_aggregate *agg, uint32_t pid)
 {
 	const struct fperf_process *process = fperf_task_table__process(&agg->tasks, pid);

@@ -109,6 +109,11 @@ struct fperf_aggregate_stats {
 
 void fperf_aggregate__stats(const struct fperf_aggregate *agg, struct fperf_aggregate_stats *stats);
 
+/* Name and program path of what a process became by exec while it was recorded; false when it did not.
+ * Borrowed. */
+bool fperf_aggregate__image(const struct fperf_aggregate *agg, uint32_t pid, const char **name,
+			    const char **exe);
+
 /* Session-wide ids, 0 when unknown: for records that capture writes itself. */
 uint32_t fperf_aggregate__thread_id(const struct fperf_aggregate *agg, uint32_t tid);
 uint32_t fperf_aggregate__process_id(const struct fperf_aggregate *agg, uint32_t pid);

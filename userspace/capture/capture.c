@@ -475,6 +475,20 @@ int fperf_capture__poll(struct fperf_capture *capture, int timeout_ms, struct fp
 	return capture->live.used ? 1 : 0;
 }
 
+/* A script or launcher that ended up as the game gives the session the game's name. */
+static int meta_write_image(struct fperf_capture *capture, struct fperf_error *err)
+{
+	struct fperf_writer *writer = capture->context.writer;
+	const char *name, *exe;
+	int rc;
+
+	if (!fperf_aggregate__image(capture->context.aggregate, (uint32_t)capture->options.pids[0], &name,
+				    &exe))
+		return 0;
+	rc = fperf_writer__meta(writer, FPERF_META_TARGET_NAME, name, err);
+	return rc || !exe[0] ? rc : fperf_writer__meta(writer, FPERF_META_TARGET_EXE, exe, err);
+}
+
 static int capture_finish(struct fperf_capture *capture, const char *end_reason, struct fperf_error *err)
 {
 	struct fperf_writer *writer = capture->context.writer;
@@ -489,6 +503,7 @@ static int capture_finish(struct fperf_capture *capture, const char *end_reason,
 		capture->source_state[i] = NULL;
 	}
 	rc = rc ? rc : fperf_aggregate__finish(capture->context.aggregate, end_ns, err);
+	rc = rc ? rc : meta_write_image(capture, err);
 	rc = rc ? rc : fperf_writer__meta_u64(writer, FPERF_META_END_NS, end_ns, err);
 	rc = rc ? rc : fperf_writer__meta(writer, FPERF_META_END_REASON, end_reason, err);
 	if (!rc && capture->status.bpf_ns)
