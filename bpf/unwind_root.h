@@ -10,8 +10,8 @@
 #include "unwind_step.h"
 
 #define ROOT_FRAMES    16
-#define ROOT_DEPTH_MIN 64	     /* roots of shallower stacks are not remembered */
-#define ROOT_RETRY_NS  1000000000ull /* between long walks of a thread whose root is not found */
+#define ROOT_DEPTH_MIN 64	    /* roots of shallower stacks are not remembered */
+#define ROOT_RETRY_NS  100000000ull /* between long walks of a thread whose root is not found */
 
 struct unwind_root {
 	__u64 walked_ns; /* last long walk */

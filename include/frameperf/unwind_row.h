@@ -22,7 +22,7 @@
 
 #include "frameperf/wire.h"
 
-#define FPERF_UNWIND_VERSION 2
+#define FPERF_UNWIND_VERSION 3
 
 enum fperf_rule_kind {
 	FPERF_RULE_NONE = 0,  /* no unwind information covers this text */

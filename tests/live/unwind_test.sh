@@ -37,3 +37,56 @@ test_stacks_of_all_builds_equal_libdw() {
 		"$BUILD/unit-tests" --filter 'unwind/stacks_of_given*' --verbose=0 2>&1 | tee out.log
 	note "$(grep -c 'stops,' out.log) builds, $(grep -oE '[0-9]+ stops' out.log | awk '{n += $1} END {print n}') stacks"
 }
+
+# Hand-written start code, with unwind information that lies and with none: the stack ends there all the same.
+test_start_code_without_cfi_is_the_end() {
+	cat >start.c <<'EOC'
+static volatile unsigned long sink;
+__attribute__((noinline)) void work(void) { for (unsigned long i = 0; i < 600000000ul; i++) sink += i; }
+__attribute__((noinline)) void mid(void) { work(); sink++; }
+void begin(void) { mid(); __asm__ volatile("mov $60, %eax; xor %edi, %edi; syscall"); }
+__asm__(".globl _start\n_start:\n" CFI_START "mov %rsp, %rdi\nand $-16, %rsp\ncall begin\nhlt\n" CFI_END);
+EOC
+	gcc -O2 -g -nostdlib -static -fno-pie -no-pie -DCFI_START='""' -DCFI_END='""' start.c -o bare
+	gcc -O2 -g -nostdlib -static -fno-pie -no-pie -DCFI_START='".cfi_startproc\n"' \
+		-DCFI_END='".cfi_endproc\n"' start.c -o lying
+	for program in bare lying; do
+		record -- "./$program"
+		expect "thread('$program')[0]['stacks_complete_share'] > 0.8" "total('mid') > 0.8"
+	done
+}
+
+# rbp is a counter, and there is no unwind information: the stack stops, and nothing is invented.
+test_a_counter_in_rbp_is_no_frame_pointer() {
+	cat >counter.c <<'EOC'
+static volatile unsigned long sink;
+__attribute__((noinline)) void hot(void) {
+	__asm__ volatile("mov $900000000, %%rbp\n1: dec %%rbp\njnz 1b" ::: "rbp", "cc"); sink++; }
+__attribute__((noinline)) void outer(void) { hot(); sink++; }
+int main(void) { outer(); outer(); outer(); return 0; }
+EOC
+	gcc -O2 -g -fomit-frame-pointer -fno-asynchronous-unwind-tables -fno-unwind-tables counter.c -o counter
+	record -- ./counter
+	expect "thread('counter')[0]['stacks_complete_share'] < 0.2" "share('hot') > 0.9" \
+		"total('_start') < 0.1"
+}
+
+# Deeper than what is kept: leaf and root are there, and it costs no samples.
+test_deep_stacks_keep_leaf_and_root() {
+	local depth
+	cat >deep.c <<'EOC'
+#include <stdlib.h>
+static volatile unsigned long sink;
+__attribute__((noinline)) void spin(void) { for (unsigned long i = 0; i < 800000000ul; i++) sink += i; }
+__attribute__((noinline)) int recurse(int n) {
+	volatile char pad[40]; pad[0] = (char)n;
+	if (!n) { spin(); return pad[0]; }
+	return recurse(n - 1) + pad[0]; }
+int main(int argc, char **argv) { return argc > 1 ? recurse(atoi(argv[1])) & 1 : 0; }
+EOC
+	gcc -O2 -g -fomit-frame-pointer deep.c -o deep
+	for depth in 100 200 1000 3500; do
+		record -- ./deep $depth || :
+		expect "share('spin') > 0.8" "total('main') > 0.7" "total('recurse') > 0.7"
+	done
+}

@@ -22,7 +22,7 @@
 #define RETRY_NS	(5 * FPERF_NS_PER_S)
 #define EVICT_UNUSED_NS FPERF_NS_PER_S /* younger ones are in use: dropping them would only move the gap */
 #define VDSO_MAX	(64u << 10)
-#define BUILD_NICENESS	10
+#define BUILD_NICENESS	5
 
 enum module_state {
 	MODULE_FREE = 0,
@@ -31,6 +31,7 @@ enum module_state {
 	MODULE_NO_ROWS,
 	MODULE_FAILED,
 	MODULE_EVICTED, /* or never had room */
+	MODULE_WAITING, /* not built: nobody maps it any more */
 };
 
 struct module {
@@ -258,6 +259,10 @@ static void *modules_thread(void *context)
 		slot = modules->queue[0];
 		modules->queue_count--;
 		memmove(modules->queue, modules->queue + 1, modules->queue_count * sizeof(*modules->queue));
+		if (!modules->modules[slot].users) { /* of an image before an exec: others are waited for */
+			modules->modules[slot].state = MODULE_WAITING;
+			continue;
+		}
 		module = modules->modules[slot]; /* stays as it is while it is queued */
 		pthread_mutex_unlock(&modules->lock);
 		module_build(modules, &module, &build);
@@ -443,6 +448,8 @@ uint32_t fperf_unwind_modules__get(struct fperf_unwind_modules *modules,
 	slot = fperf_map__get(&modules->by_id, mapping->module, &known) ? (uint32_t)known
 									: module_add(modules, mapping);
 	modules->modules[slot].users++;
+	if (modules->modules[slot].state == MODULE_WAITING)
+		queue_push(modules, slot);
 	pthread_mutex_unlock(&modules->lock);
 	return slot;
 }

@@ -68,6 +68,35 @@ bool code_is_padding(uint16_t machine, const uint8_t *code, size_t size)
 	return true;
 }
 
+/* "mov reg, memory" of 8 bytes: REX.W, maybe with R and B, opcode 8b, ModRM. rsp is not a register to load.
+ */
+static bool is_load(const uint8_t *code, uint8_t modrm_mask, uint8_t modrm)
+{
+	return (code[0] & 0xfa) == 0x48 && code[1] == 0x8b && (code[2] & modrm_mask) == modrm &&
+	       ((code[0] & 4) || (code[2] >> 3 & 7) != 4);
+}
+
+size_t code_thread_jump(const uint8_t *code, size_t size)
+{
+	static const uint8_t landing_pad[] = {0xf3, 0x0f, 0x1e, 0xfa};
+	size_t at = 0;
+
+	if (size >= 4 && memcmp(code, landing_pad, sizeof(landing_pad)) == 0)
+		at = 4;
+	if (size - at < 18 || !is_load(code + at, 0xc7, 0x05)) /* from rip + 4 bytes */
+		return 0;
+	at += 7;
+	if (code[at] != 0x64 || !is_load(code + at + 1, 0xc0, 0x00) || (code[at + 3] & 7) == 4 ||
+	    (code[at + 3] & 7) == 5)
+		return 0;
+	at += 4;
+	if (code[at] == 0x41)
+		at++;
+	if (size - at < 6 || code[at] != 0xff || (code[at + 1] & 0xf8) != 0xa0 || (code[at + 1] & 7) == 4)
+		return 0;
+	return at + 6;
+}
+
 bool code_starts_process(uint16_t machine, const uint8_t *code)
 {
 	static const uint8_t clear_fp[] = {0x31, 0xed}, keep_sp[] = {0x48, 0x89, 0xe7};

@@ -12,6 +12,12 @@
 /* How far start code without an FDE is taken to reach. */
 #define ENTRY_REACH 64
 
+/* Longer text without unwind information is not searched for stubs. */
+#define STUBS_MAX (1u << 20)
+
+/* CFA = sp + 8: as a function begins. */
+#define RULE_FUNCTION_START (FPERF_RULE_SP | 1u << 16)
+
 #define BLOCK_SHIFT_MIN 5
 #define BLOCK_SHIFT_MAX 16
 
@@ -181,6 +187,24 @@ static bool is_program(const struct builder *builder, uint64_t entry_offset)
 	return code && code_starts_process(builder->section.machine, code);
 }
 
+/* Entry stubs, which begin at multiples of 16. */
+static void stubs_compile(struct builder *builder, const uint8_t *code, uint32_t from, uint32_t size)
+{
+	uint32_t at = -from & 15;
+
+	while (at < size) {
+		uint32_t length = (uint32_t)code_thread_jump(code + at, size - at), next;
+
+		next = (at + (length ? length : 1) + from + 15) / 16 * 16 - from;
+		if (length) {
+			row_emit(builder, from + at, RULE_FUNCTION_START);
+			if (next >= size || !code_thread_jump(code + next, size - next))
+				row_emit(builder, from + at + length, FPERF_RULE_NONE);
+		}
+		at = next;
+	}
+}
+
 /* Text between two pieces. Padding takes the rule before it, which saves two rows for each function: nothing
  * ever executes there. */
 static void gap_compile(struct builder *builder, uint32_t from, uint32_t to)
@@ -190,9 +214,12 @@ static void gap_compile(struct builder *builder, uint32_t from, uint32_t to)
 
 	if (!size)
 		return;
-	code = size < CODE_PADDING_MAX ? fperf_elf__bytes(builder->elf, from, size) : NULL;
-	if (!code || !code_is_padding(builder->section.machine, code, size))
-		row_emit(builder, from, FPERF_RULE_NONE);
+	code = size < STUBS_MAX ? fperf_elf__bytes(builder->elf, from, size) : NULL;
+	if (code && size < CODE_PADDING_MAX && code_is_padding(builder->section.machine, code, size))
+		return;
+	row_emit(builder, from, FPERF_RULE_NONE);
+	if (code && builder->section.machine == EM_X86_64)
+		stubs_compile(builder, code, from, size);
 }
 
 /* An entry point that no FDE describes, as in hand-written start code: its first bytes are the thread's

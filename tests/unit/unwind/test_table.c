@@ -264,6 +264,23 @@ Test(unwind, padding_is_known_from_code)
 	cr_expect_not(code_is_padding(EM_X86_64, cut, sizeof(cut)));
 }
 
+Test(unwind, jumps_through_thread_memory_are_known_from_code)
+{
+	static const uint8_t jump[] = {0x48, 0x8b, 0x05, 0x99, 0xb4, 0x06, 0x00, 0x64, 0x4c,
+				       0x8b, 0x18, 0x41, 0xff, 0xa3, 0xc0, 0x02, 0x00, 0x00};
+	uint8_t other[sizeof(jump)];
+
+	cr_expect_eq(code_thread_jump(jump, sizeof(jump)), sizeof(jump));
+	for (size_t size = 0; size < sizeof(jump); size++)
+		cr_expect_eq(code_thread_jump(jump, size), 0, "cut at %zu", size);
+	memcpy(other, jump, sizeof(jump));
+	other[12] = 0xe8; /* no jump */
+	cr_expect_eq(code_thread_jump(other, sizeof(other)), 0);
+	memcpy(other, jump, sizeof(jump));
+	other[2] = 0x25; /* loads rsp */
+	cr_expect_eq(code_thread_jump(other, sizeof(other)), 0);
+}
+
 #if defined(__x86_64__)
 
 /* The block index leads to what plain search finds, for every address; tables beyond one shard too. */
