@@ -227,7 +227,7 @@ Test(symbolize_damage, damaged_anywhere)
 	fixture_write("game.c", source);
 	fixture_run("gcc -g -O2 -Wl,--build-id=none game.c -o game");
 	whole = image_read("game");
-	for (unsigned round = 0; round < 300; round++) {
+	for (unsigned round = 0; round < ROUNDS / 3; round++) {
 		struct image copy = {.size = whole.size, .data = malloc(whole.size)};
 		struct fixture_session fixture = fixture_session_new();
 		struct fperf_rec_module record = {.kind = FPERF_MODULE_ELF};
