@@ -106,7 +106,15 @@ struct signal_struct {
 	int nr_threads; /* threads that have not ended yet; a leader stays until it is waited for */
 };
 
-struct mm_struct;
+struct mm_struct {
+	unsigned long flags; /* the lowest two bits: 1 when ordinary users may look into it */
+};
+
+struct mm_struct___since_6_18 {
+	struct {
+		unsigned long __mm_flags[1];
+	} flags;
+};
 
 struct task_struct {
 	unsigned int __state;

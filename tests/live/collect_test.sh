@@ -208,3 +208,13 @@ test_two_spinners_on_one_core() {
 	expect "[0.6 < a['cpu_ns'] / b['cpu_ns'] < 1.7 for a in thread('hotspots') for b in thread('hotspots')] == [True] * 4" \
 		"all(t['run_queue_ns']['max'] < 1e9 for t in thread('hotspots'))"
 }
+
+test_programs_that_the_kernel_guards() {
+	# the kernel takes perf events off a task that execs a setuid or unreadable program
+	cp "$TARGETS/hotspots" setuid && chown 65534 setuid && chmod 4755 setuid
+	cp "$TARGETS/hotspots" unreadable && chmod 711 unreadable && chmod 755 .
+	record -- ./setuid 1
+	expect "share('hot_sixty') > 0.5"
+	record -- setpriv --reuid 65534 --regid 65534 --clear-groups ./unreadable 1
+	expect "share('hot_sixty') > 0.5"
+}

@@ -47,6 +47,13 @@ void fperf_capture__on_process(struct fperf_capture *capture, uint32_t pid)
 			sources[i]->on_process(capture->source_state[i], pid);
 }
 
+void fperf_capture__reattach(struct fperf_capture *capture, uint32_t pid)
+{
+	for (size_t i = 0; i < SOURCE_COUNT; i++)
+		if (capture->source_state[i] && sources[i]->reattach_process)
+			sources[i]->reattach_process(capture->source_state[i], pid);
+}
+
 void fperf_capture__on_fork(struct fperf_capture *capture, uint32_t parent, uint32_t child)
 {
 	for (size_t i = 0; i < SOURCE_COUNT; i++)

@@ -128,6 +128,15 @@ static void sample_attach_process(void *data, uint32_t pid)
 	}
 }
 
+/* After an exec there is one thread, which has lost its event. */
+static void sample_reattach_process(void *data, uint32_t pid)
+{
+	struct sample_state *state = data;
+
+	fperf_map__remove(&state->attached, pid);
+	sample_attach_process(state, pid);
+}
+
 /* What the kernel allows; it refuses higher rates. 0: not known. */
 static uint32_t rate_limit(void)
 {
@@ -216,6 +225,7 @@ const struct fperf_capture_source_ops fperf_source_sample = {
 	.name = "sample",
 	.start = sample_start,
 	.attach_process = sample_attach_process,
+	.reattach_process = sample_reattach_process,
 	.pause = sample_pause,
 	.stop = sample_stop,
 };

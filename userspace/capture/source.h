@@ -46,6 +46,7 @@ struct fperf_capture_source_ops {
 	/* Each may be NULL. */
 	void (*attach_process)(void *state,
 			       uint32_t pid); /* a target process that exists when recording starts */
+	void (*reattach_process)(void *state, uint32_t pid); /* the kernel has taken its perf events off it */
 	void (*on_process)(void *state,
 			   uint32_t pid); /* any target process, also each new image after an exec */
 	void (*on_fork)(void *state, uint32_t parent,
