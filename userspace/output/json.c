@@ -96,9 +96,7 @@ static json_t *session_object(struct json_build *build, const struct fperf_repor
 	json_build__set(build, object, "started_unix_ns", started_unix(build, report));
 	json_build__set(build, object, "start_ns", json_build__positive(build, analysis->start_ns));
 	json_build__set(build, object, "duration_ns",
-			analysis->end_ns > analysis->start_ns
-				? json_build__u64(build, analysis->end_ns - analysis->start_ns)
-				: json_build__null(build));
+			json_build__positive(build, fperf_report__duration_ns(analysis)));
 	json_build__set(build, object, "end_reason", meta_text(build, session, FPERF_META_END_REASON));
 	json_build__set(build, object, "complete",
 			json_build__bool(build, !fperf_report__damaged(report->damage)));

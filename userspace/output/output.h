@@ -37,6 +37,9 @@ const struct fperf_output_ops *fperf_output__find(const char *name);
  * no damage. */
 bool fperf_report__damaged(const struct fperf_session_damage *damage);
 
+/* Length of the recording in ns; 0 when what a damaged file says about it cannot be. */
+uint64_t fperf_report__duration_ns(const struct fperf_analysis *analysis);
+
 /* The last word of a source in the session; NULL when it was never mentioned. */
 const struct fperf_rec_source *fperf_report__source(const struct fperf_session *session,
 						    enum fperf_source source);

@@ -50,20 +50,23 @@ static void recorded_line(const struct fperf_report *report, const struct fperf_
 {
 	const struct fperf_analysis *analysis = report->analysis;
 	const struct fperf_frames_summary *frames = &analysis->summary;
-	uint64_t duration = analysis->end_ns > analysis->start_ns ? analysis->end_ns - analysis->start_ns : 0;
+	uint64_t duration = fperf_report__duration_ns(analysis);
+	struct fperf_words length = fperf_words__duration(duration);
 	char date[64], *line = NULL;
 	int size;
 
+	if (!duration)
+		snprintf(length.text, sizeof(length.text), "an unknown time");
+
 	when(report, date, sizeof(date));
 	if (frames->count)
-		size = asprintf(&line, "recorded for %s%s: %llu frames at %.1f fps (%s%s%s)",
-				fperf_words__duration(duration).text, date, (unsigned long long)frames->count,
-				frames->fps_mean, frames->marker ? frames->marker : "?",
+		size = asprintf(&line, "recorded for %s%s: %llu frames at %.1f fps (%s%s%s)", length.text,
+				date, (unsigned long long)frames->count, frames->fps_mean,
+				frames->marker ? frames->marker : "?",
 				frames->surface && frames->surface[0] ? ", surface " : "",
 				frames->surface ? frames->surface : "");
 	else
-		size = asprintf(&line, "recorded for %s%s: no frames", fperf_words__duration(duration).text,
-				date);
+		size = asprintf(&line, "recorded for %s%s: no frames", length.text, date);
 	if (size < 0)
 		return;
 	fperf_paint__paragraph(paint, FPERF_STYLE_PLAIN, 0, 2, line);

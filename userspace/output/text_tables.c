@@ -149,7 +149,7 @@ void fperf_text__threads(const struct fperf_report *report, const struct fperf_p
 	};
 	const struct fperf_analysis *analysis = report->analysis;
 	const struct fperf_rec_source *source = fperf_report__source(report->session, FPERF_SOURCE_SCHED);
-	uint64_t duration = analysis->end_ns > analysis->start_ns ? analysis->end_ns - analysis->start_ns : 0;
+	uint64_t duration = fperf_report__duration_ns(analysis);
 	bool sched = source && source->state == FPERF_SOURCE_STATE_ACTIVE;
 	struct fperf_table *table;
 	size_t shown = analysis->thread_count;
