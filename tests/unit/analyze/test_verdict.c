@@ -423,6 +423,41 @@ Test(analyze_verdict, woken_but_not_run)
 	expect_text(world.analysis->slow[0].verdict.by.name, "backup");
 }
 
+/* The task next to the wait ran for an instant; a thread of the target had that core for most of it. */
+Test(analyze_verdict, core_kept_by_another_thread_of_the_target)
+{
+	uint32_t scan = stack(&world, "scan_everything worker_main");
+	struct why why = {.stack = stack(&world, "hrtimer_nanosleep|nap update_world logic_main"),
+			  .syscall = SYS_NANOSLEEP,
+			  .prev = hog};
+	struct why sleeps = {.syscall = SYS_NANOSLEEP};
+	double start = ordinary_until_slow(), end = slow_frame(start);
+
+	off(&world, worker, 0, start + 2, start + 2, &sleeps);
+	ran(&world, worker, start + 2, start + 2.5 + FAULT_MS, scan, false);
+	off(&world, worker, start + 2.5 + FAULT_MS, 2900, 2900, &sleeps);
+	ran(&world, logic, start + 1, start + 3, update, false);
+	off(&world, logic, start + 3, start + 3.1, start + 3 + FAULT_MS, &why);
+	ran(&world, logic, start + 3 + FAULT_MS, start + 8 + FAULT_MS, update, false);
+	expect_verdict(ordinary_after(end), FPERF_CAUSE_RUN_QUEUE, "GameThread", "nap");
+	expect_text(world.analysis->slow[0].verdict.by.name, "Worker3");
+	expect_text(world.analysis->slow[0].verdict.by_function, "scan_everything");
+}
+
+/* Without a kernel stack: who sleeps uninterruptibly in no system call handles a page fault. */
+Test(analyze_verdict, short_page_faults_have_no_kernel_stack)
+{
+	uint32_t touches = stack(&world, "touch_texture update_world logic_main");
+	struct why why = {.stack = touches, .state = 2, .flags = FPERF_OFFCPU_IOWAIT};
+	double start = ordinary_until_slow(), end = slow_frame(start);
+
+	ran(&world, logic, start + 1, start + 3, update, false);
+	for (int i = 0; i < FAULT_MS; i++)
+		off(&world, logic, start + 3 + i, start + 3.98 + i, start + 3.98 + i, &why);
+	ran(&world, logic, start + 3 + FAULT_MS, start + 8 + FAULT_MS, update, false);
+	expect_verdict(ordinary_after(end), FPERF_CAUSE_FAULT, "GameThread", "touch_texture");
+}
+
 Test(analyze_verdict, chain_goes_on_across_three_threads)
 {
 	uint32_t waits = stack(&world, "futex_wait_queue|wait_for_jobs update_world logic_main");
