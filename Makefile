@@ -156,6 +156,13 @@ $(BUILD)/bench/session_size: $(BUILD)/tests/bench/session_size.o $(BUILD)/libfra
 session-size: $(BUILD)/bench/session_size ## size of a made-up session, and the cost of writing and reading it
 	$(BUILD)/bench/session_size $(BUILD)/session_size.fperf
 
+$(BUILD)/bench/stack_table: $(BUILD)/tests/bench/stack_table.o $(BUILD)/libframeperf.a
+	@mkdir -p $(@D)
+	$(CC) $(all_ldflags) $^ $(libs) -o $@
+.PHONY: stack-table
+stack-table: $(BUILD)/bench/stack_table ## cost of interning a stack of 20 stack frames
+	$(BUILD)/bench/stack_table
+
 formatted := $(wildcard include/frameperf/*.h userspace/*/*.[ch] tools/*.[ch] bpf/*.[ch] vmlinux/*.h \
 	       tests/unit/*.[ch] tests/unit/*/*.[ch] tests/workloads/*.[ch] tests/live/*.[ch] tests/live/targets/*.[ch] tests/fuzz/*.[ch] \
 	       tests/bench/*.[ch] tests/cli/*.[ch])

@@ -105,7 +105,6 @@ struct culprit {
 	pid_t pid, tid;
 	char name[16];
 	const char *function; /* NULL: not known */
-	const char *caller;   /* of that function */
 };
 
 struct fault {

@@ -225,10 +225,8 @@ void rival_run(struct game *game, int cpu, uint64_t length_ns, struct culprit *c
 
 	*culprit = (struct culprit){.pid = atomic_load(&control->pid), .tid = atomic_load(&control->tid)};
 	memcpy(culprit->name, control->name, sizeof(culprit->name));
-	if (game->rival_pid) { /* otherwise it is none of ours, and its functions are not seen */
+	if (game->rival_pid) /* otherwise it is none of ours, and its functions are not seen */
 		culprit->function = "scan_everything";
-		culprit->caller = "rival_loop";
-	}
 	thread_pin(culprit->tid, (cpu + 1) % (int)sysconf(_SC_NPROCESSORS_ONLN)); /* it wakes up elsewhere */
 	atomic_store(&control->cpu, cpu);
 	atomic_store(&control->length_ns, length_ns);

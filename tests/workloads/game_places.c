@@ -21,7 +21,6 @@ static void culprit_self(struct fault *fault, const char *function)
 	culprit->tid = gettid();
 	pthread_getname_np(pthread_self(), culprit->name, sizeof(culprit->name));
 	culprit->function = function;
-	culprit->caller = "run_job";
 	fault->has_culprit = true;
 }
 
@@ -297,8 +296,7 @@ SLEEP_PLACE(yield_to_loader)
 			fault->culprit = (struct culprit){.pid = answer.pid,                                 \
 							  .tid = answer.tid,                                 \
 							  .name = "assetd",                                  \
-							  .function = helper_function(answer.service),       \
-							  .caller = "helper_serve"};                         \
+							  .function = helper_function(answer.service)};      \
 			fault->has_culprit = true;                                                           \
 		}                                                                                            \
 		WORK_US(game, 10);                                                                           \

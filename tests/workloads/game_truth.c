@@ -226,11 +226,8 @@ static void fault_write(FILE *file, const struct fault *fault)
 		fault->tid, fault->name, place->function, place->caller, fault->begin_ns, fault->end_ns,
 		fault->cpu_ns, fault->want_ns);
 	if (fault->has_culprit && fault->culprit.function)
-		fprintf(file,
-			",\"by\":{\"pid\":%d,\"tid\":%d,\"name\":\"%s\",\"function\":\"%s\",\"caller\":\"%"
-			"s\"}",
-			fault->culprit.pid, fault->culprit.tid, fault->culprit.name, fault->culprit.function,
-			fault->culprit.caller);
+		fprintf(file, ",\"by\":{\"pid\":%d,\"tid\":%d,\"name\":\"%s\",\"function\":\"%s\"}",
+			fault->culprit.pid, fault->culprit.tid, fault->culprit.name, fault->culprit.function);
 	else if (fault->has_culprit)
 		fprintf(file, ",\"by\":{\"pid\":%d,\"tid\":%d,\"name\":\"%s\",\"function\":null}",
 			fault->culprit.pid, fault->culprit.tid, fault->culprit.name);
