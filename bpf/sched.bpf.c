@@ -306,8 +306,7 @@ static __always_inline void interval_end(struct fperf_wire_thread_state *state, 
 		__builtin_memset(&interval->waker, 0, sizeof(interval->waker));
 	if (prev) {
 		prev_fill(&interval->prev, state, prev, keeper);
-		if (!(interval->flags & FPERF_OFFCPU_PREEMPTED) &&
-		    (!state->out_ns || in_ns - state->out_ns >= kernel_stack_min_ns))
+		if (!state->out_ns || (state->state && in_ns - state->out_ns >= kernel_stack_min_ns))
 			kernel_count = kernel_stack(task, scratch->kernel);
 	} else {
 		__builtin_memset(&interval->prev, 0, sizeof(interval->prev));
@@ -509,7 +508,8 @@ int BPF_PROG(fperf_wakeup_new, struct task_struct *task)
 	state->syscall = -1;
 	state->exec_ns = task->se.sum_exec_runtime;
 	woken(task);
-	state->out_ns = state->wake_ns;
+	state->out_ns =
+		task->start_time; /* being made takes up to a millisecond, and is no time that it ran */
 	return 0;
 }
 
