@@ -140,8 +140,9 @@ test_mount_namespace_and_decoy() {
 	cp "$TARGETS/hotspots" inside/game # another file at the same path outside
 	record --frame "$PWD/inside/game:ticker_frame" -- unshare -m bash inside.sh "$TARGETS" "$PWD/inside"
 	valid
-	# the file inside is gone with its namespace: its code stays unnamed, and is never named after the decoy
-	expect "frames['count'] in (199, 200)" "total('hot_sixty') == 0" "any(h['module'] == 'game' for h in r['hot'])"
+	# The probe is set when the mapping is seen, so the first calls can be missing. The file inside is gone with its
+	# namespace: its code stays unnamed, and is never named after the decoy
+	expect "190 <= frames['count'] <= 200" "total('hot_sixty') == 0" "any(h['module'] == 'game' for h in r['hot'])"
 }
 
 test_pid_namespace() {

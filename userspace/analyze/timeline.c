@@ -220,6 +220,7 @@ enum fperf_state fperf_timeline__interval_state(struct fperf_model *model,
 	const struct fperf_rec_offcpu *record = &model->offcpu[interval->record];
 	const struct fperf_timeline *waker;
 	const struct fperf_stack_info *kernel, *user;
+	uint32_t kernel_stack, user_stack;
 	struct fperf_blocked_facts facts = {
 		.arch = model->arch,
 		.syscall = record->syscall,
@@ -231,9 +232,10 @@ enum fperf_state fperf_timeline__interval_state(struct fperf_model *model,
 	if (interval->state != FPERF_STATE_UNCLASSIFIED)
 		return interval->state;
 	/* both calls first: they may move the array that the pointers point into */
-	fperf_model__stack(model, record->stack, timeline->process);
-	user = &model->stacks[fperf_model__interval_stack(model, timeline, index)];
-	kernel = &model->stacks[fperf_model__stack(model, record->stack, timeline->process)];
+	kernel_stack = fperf_model__stack(model, record->stack, timeline->process);
+	user_stack = fperf_model__interval_stack(model, timeline, index);
+	kernel = &model->stacks[kernel_stack];
+	user = &model->stacks[user_stack];
 	waker = record->flags & FPERF_OFFCPU_WAKER_IRQ ? NULL : fperf_model__timeline(model, record->waker);
 	facts.fault = record->syscall < 0 && (kernel->fault || faulted(model, record, kernel));
 	facts.woken_by_thread = waker && waker->target && waker != timeline;
