@@ -222,7 +222,7 @@ static int sample_start(struct fperf_capture_context *context, void **data, char
 				state->hardware ? "cycles" : "cpu-clock", err);
 	rc = rc ? rc
 		: fperf_writer__meta_u64(context->writer, FPERF_META_SAMPLE_PERIOD_NS,
-					 FPERF_NS_PER_S / state->frequency_hz, err);
+					 clock_period_ns(state->frequency_hz), err);
 	if (rc)
 		goto fail;
 	*data = state;
