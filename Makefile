@@ -138,6 +138,10 @@ demo: ## records a small game for some seconds and says why its slow frames were
 	@$(BUILD)/frameperf report $(BUILD)/demo.fperf
 	@echo; echo "The game's own log of what it did wrong: $(BUILD)/demo.truth"
 
+.PHONY: bench
+bench: all ## what recording costs beside perf, as tables for docs/benchmarks.md (as root, on an idle machine)
+	tests/bench/run.py --build $(abspath $(BUILD))
+
 .PHONY: man install
 man: $(BUILD)/frameperf ## one man page per command, into $(BUILD)/man
 	@mkdir -p $(BUILD)/man
@@ -155,6 +159,13 @@ $(BUILD)/bench/session_size: $(BUILD)/tests/bench/session_size.o $(BUILD)/libfra
 .PHONY: session-size
 session-size: $(BUILD)/bench/session_size ## size of a made-up session, and the cost of writing and reading it
 	$(BUILD)/bench/session_size $(BUILD)/session_size.fperf
+
+$(BUILD)/bench/sampling_modes: $(BUILD)/tests/bench/sampling_modes.o
+	@mkdir -p $(@D)
+	$(CC) $(all_ldflags) $^ $(libs) -o $@
+.PHONY: sampling-modes
+sampling-modes: $(BUILD)/bench/sampling_modes ## one event per CPU against one per thread (as root)
+	$(BUILD)/bench/sampling_modes
 
 $(BUILD)/bench/stack_table: $(BUILD)/tests/bench/stack_table.o $(BUILD)/libframeperf.a
 	@mkdir -p $(@D)

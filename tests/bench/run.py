@@ -220,7 +220,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("what", nargs="*", default=["cost", "size", "onoff"])
     parser.add_argument("--build", default=os.path.join(TOP, "build"))
-    parser.add_argument("--games", default="glmark2,neverball,minetest", type=lambda s: s.split(","))
+    parser.add_argument("--games", default="neverball,minetest", type=lambda s: s.split(","))
     parser.add_argument("--seconds", type=int, default=20)
     parser.add_argument("--runs", type=int, default=5)
     parser.add_argument("--hz", type=int, default=1000)
