@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Measures what frameperf costs and prints Markdown tables, for docs/benchmarks.md.
 
-    tests/bench/run.py [--build DIR] [--games a,b] [--seconds N] [--runs N] [cost] [size] [onoff]
+    tests/bench/run.py [--build DIR] [--games a,b] [--seconds N] [--runs N] [--tool NAME] [cost] [size] [onoff]
 
 cost   ns per call of each BPF program (kernel.bpf_stats_enabled), recorder CPU and memory, per game
 size   session bytes per minute beside perf record (frame pointers; with sched events) on runs of the same game
@@ -156,7 +156,7 @@ def toggle(args, pid, seconds, tool, rng, spans):
     with tempfile.TemporaryDirectory() as tmp:
         while time.monotonic() < end:
             on = rng.random() < 0.5
-            length = rng.uniform(0.8, 1.6)
+            length = rng.uniform(0.6, 1.2)
             rec = None
             if on:
                 rec = subprocess.Popen([w.replace("@OUT@", f"{tmp}/s").replace("@PID@", str(pid)) for w in tool],
@@ -180,6 +180,8 @@ def bench_onoff(args):
     print("\n| game | tool | frame time off | on | cost, median of runs | runs | switches |\n|---|---|---|---|---|---|---|")
     for game in args.games:
         for name, tool in tools.items():
+            if args.tool not in name:
+                continue
             costs, offs, ons, switches = [], [], [], 0
             for _ in range(args.runs):
                 runner = play(game, args.seconds + 12)
@@ -223,6 +225,7 @@ def main():
     parser.add_argument("--games", default="neverball,minetest", type=lambda s: s.split(","))
     parser.add_argument("--seconds", type=int, default=20)
     parser.add_argument("--runs", type=int, default=5)
+    parser.add_argument("--tool", default="", help="onoff: only tools whose name holds this")
     parser.add_argument("--hz", type=int, default=1000)
     parser.add_argument("--seed", type=int, default=1)
     args = parser.parse_args()
