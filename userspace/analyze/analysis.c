@@ -50,9 +50,9 @@ const char *fperf_state__name(enum fperf_state state)
 struct run {
 	struct fperf_analysis *analysis;
 	const struct fperf_analysis_options *options;
-	struct fperf_model model;
-	struct fperf_freq freq;
-	struct fperf_baseline baseline;
+	struct fperf_model *model;
+	struct fperf_freq *freq;
+	struct fperf_baseline *baseline;
 	struct fperf_pieces chain; /* of the frame at hand */
 };
 
@@ -106,16 +106,16 @@ static int verdict_make(struct run *run, struct fperf_slow_frame *slow, struct f
 {
 	const struct fperf_frame *frame = &run->analysis->frames[slow->frame];
 	struct fperf_case of = {
-		.model = &run->model,
-		.baseline = &run->baseline,
-		.freq = &run->freq,
+		.model = run->model,
+		.baseline = run->baseline,
+		.freq = run->freq,
 		.frame = frame,
 		.chain = &run->chain,
 	};
 
-	if (fperf_chain__build(&run->model, frame, &run->chain))
+	if (fperf_chain__build(run->model, frame, &run->chain))
 		return fperf_error__no_memory(err, "the chain of a frame");
-	of.neighbours = fperf_baseline__around(&run->baseline, slow->frame);
+	of.neighbours = fperf_baseline__around(run->baseline, slow->frame);
 	slow->has_verdict = true;
 	return fperf_verdict__find(&of, &slow->verdict, err);
 }
@@ -124,9 +124,9 @@ static int details_make(struct run *run, struct fperf_slow_frame *slow, struct f
 {
 	const struct fperf_frame *frame = &run->analysis->frames[slow->frame];
 
-	if (fperf_chain__build(&run->model, frame, &run->chain) ||
-	    fperf_chain__links(&run->model, &run->chain, &slow->chain, &slow->chain_count) ||
-	    fperf_ledger__build(&run->model, frame, slow->chain, slow->chain_count, &slow->ledger,
+	if (fperf_chain__build(run->model, frame, &run->chain) ||
+	    fperf_chain__links(run->model, &run->chain, &slow->chain, &slow->chain_count) ||
+	    fperf_ledger__build(run->model, frame, slow->chain, slow->chain_count, &slow->ledger,
 				&slow->ledger_count))
 		return fperf_error__no_memory(err, "the details of a frame");
 	return 0;
@@ -220,26 +220,26 @@ static int run_all(struct run *run, struct fperf_symbolizer *symbolizer, struct 
 	const struct fperf_analysis_options *options = run->options;
 	uint64_t to_ns = options->to_ns ? options->to_ns : UINT64_MAX;
 
-	if (fperf_model__build(&run->model, analysis->session, symbolizer, err))
+	if (fperf_model__build(run->model, analysis->session, symbolizer, err))
 		return err->code;
-	analysis->start_ns = run->model.start_ns;
-	analysis->end_ns = run->model.end_ns;
+	analysis->start_ns = run->model->start_ns;
+	analysis->end_ns = run->model->end_ns;
 	losses_sum(analysis);
-	if (fperf_freq__build(&run->freq, analysis->session, err) ||
+	if (fperf_freq__build(run->freq, analysis->session, err) ||
 	    fperf_series__find(analysis, options, err) ||
-	    fperf_model__group(&run->model, presenting_thread(analysis), err) ||
+	    fperf_model__group(run->model, presenting_thread(analysis), err) ||
 	    fperf_series__judge(analysis, options->budget_ns, err) ||
-	    fperf_baseline__active_times(&run->model, analysis, err) ||
+	    fperf_baseline__active_times(run->model, analysis, err) ||
 	    fperf_series__judge_active(analysis, err) || fperf_series__summarise(analysis, err))
 		return err->code;
-	if (fperf_baseline__init(&run->baseline, &run->model, analysis, err) || slow_find(run, err) ||
+	if (fperf_baseline__init(run->baseline, run->model, analysis, err) || slow_find(run, err) ||
 	    causes_sum(analysis, err))
 		return err->code;
-	if (fperf_hot__build(&run->model, analysis, options->from_ns, to_ns, err) ||
-	    fperf_threads__build(&run->model, analysis, err) ||
-	    fperf_freq__summarise(&run->freq, analysis, err))
+	if (fperf_hot__build(run->model, analysis, options->from_ns, to_ns, err) ||
+	    fperf_threads__build(run->model, analysis, err) ||
+	    fperf_freq__summarise(run->freq, analysis, err))
 		return err->code;
-	return run->model.no_memory ? fperf_error__no_memory(err, "the stacks of the session") : 0;
+	return run->model->no_memory ? fperf_error__no_memory(err, "the stacks of the session") : 0;
 }
 
 int fperf_analysis__run(const struct fperf_session *session, struct fperf_symbolizer *symbolizer,
@@ -254,11 +254,14 @@ int fperf_analysis__run(const struct fperf_session *session, struct fperf_symbol
 	if (!run.analysis)
 		return fperf_error__no_memory(err, "the analysis");
 	run.analysis->session = session;
-	failed = run_all(&run, symbolizer, err);
+	run.model = run.analysis->model = calloc(1, sizeof(*run.model));
+	run.freq = run.analysis->clocks = calloc(1, sizeof(*run.freq));
+	run.baseline = run.analysis->baseline = calloc(1, sizeof(*run.baseline));
+	if (!run.model || !run.freq || !run.baseline)
+		failed = fperf_error__no_memory(err, "the analysis");
+	else
+		failed = run_all(&run, symbolizer, err);
 	free(run.chain.items);
-	fperf_baseline__free(&run.baseline);
-	fperf_freq__free(&run.freq);
-	fperf_model__free(&run.model);
 	if (failed) {
 		fperf_analysis__free(run.analysis);
 		return failed;
@@ -267,10 +270,24 @@ int fperf_analysis__run(const struct fperf_session *session, struct fperf_symbol
 	return 0;
 }
 
+static void shared_free(struct fperf_analysis *analysis)
+{
+	if (analysis->baseline)
+		fperf_baseline__free(analysis->baseline);
+	if (analysis->clocks)
+		fperf_freq__free(analysis->clocks);
+	if (analysis->model)
+		fperf_model__free(analysis->model);
+	free(analysis->baseline);
+	free(analysis->clocks);
+	free(analysis->model);
+}
+
 void fperf_analysis__free(struct fperf_analysis *analysis)
 {
 	if (!analysis)
 		return;
+	shared_free(analysis);
 	for (size_t i = 0; i < analysis->slow_count; i++) {
 		free(analysis->slow[i].verdict.text);
 		free(analysis->slow[i].chain);

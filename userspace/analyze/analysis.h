@@ -167,8 +167,18 @@ struct fperf_analysis_options {
 	uint64_t from_ns, to_ns; /* analyse only this part; 0, 0: everything */
 };
 
+struct fperf_model;    /* analyze/model.h */
+struct fperf_freq;     /* analyze/freq.h */
+struct fperf_baseline; /* analyze/baseline.h */
+
 struct fperf_analysis {
 	const struct fperf_session *session; /* borrowed */
+	/* For outputs that show threads over time: what the rest was made from, owned by the analysis. The
+	 * session and the symbolizer must outlive it. Not const: facts are worked out when first asked for.
+	 */
+	struct fperf_model *model;
+	struct fperf_freq *clocks;
+	struct fperf_baseline *baseline;
 	struct fperf_frames_summary summary;
 	struct fperf_frame *frames;
 	size_t frame_count;

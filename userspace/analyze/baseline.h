@@ -1,4 +1,4 @@
-/* What ordinary frames around a slow one look like. Internal to analyze/. */
+/* What ordinary frames around a slow one look like. For analyze/, and for outputs that compare. */
 #ifndef FPERF_ANALYZE_BASELINE_H
 #define FPERF_ANALYZE_BASELINE_H
 

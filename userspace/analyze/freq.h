@@ -1,4 +1,4 @@
-/* Clock frequencies of the CPUs over time. Internal to analyze/. */
+/* Clock frequencies of the CPUs over time. For analyze/, and for outputs that show them. */
 #ifndef FPERF_ANALYZE_FREQ_H
 #define FPERF_ANALYZE_FREQ_H
 

@@ -1,5 +1,6 @@
 /* What the parts of analyze/ share: a session arranged by thread, with disjoint off-CPU intervals, a clock of
- * CPU time for the samples, and cached facts about stacks. Internal to analyze/.
+ * CPU time for the samples, and cached facts about stacks. For analyze/, and for outputs that show threads
+ * over time.
  */
 #ifndef FPERF_ANALYZE_MODEL_H
 #define FPERF_ANALYZE_MODEL_H

@@ -1,4 +1,5 @@
-/* One thread over time: disjoint pieces, each with a state. Internal to analyze/. */
+/* One thread over time: disjoint pieces, each with a state. For analyze/, and for outputs that show threads
+ * over time. */
 #ifndef FPERF_ANALYZE_TIMELINE_H
 #define FPERF_ANALYZE_TIMELINE_H
 
