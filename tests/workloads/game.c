@@ -1,7 +1,8 @@
 /* The game's threads, its limiter and its command line. See game.h for what it is for.
  *
  *   game [--faults N] [--no-faults] [--seed S] [--rate HZ] [--seconds T] [--truth FILE] [--directory DIR]
- *        [--rival CONTROL-FILE]
+ *        [--rival CONTROL-FILE] [--speed ITERATIONS-PER-US]
+ *        [--more PLACE=PERCENT] [--hitches PER-MINUTE] [--lock-wait MS] [--stutter SECONDS]
  *   game rival CONTROL-FILE SEED
  */
 #include "game.h"
@@ -208,18 +209,32 @@ static void threads_run(struct game *game)
 		pthread_join(workers[i], NULL);
 }
 
+/* "cull_scene=5": 5 % more work in a place of KIND_CPU. */
+static bool more_parse(struct options *options, const char *argument)
+{
+	const char *equals = strchr(argument, '=');
+	size_t size = equals ? (size_t)(equals - argument) : 0;
+
+	for (int i = 0; equals && i < PLACES; i++)
+		if (game_places[i].kind == KIND_CPU && strlen(game_places[i].function) == size &&
+		    !memcmp(game_places[i].function, argument, size)) {
+			options->more_place = (enum place)i;
+			options->more_work = strtod(equals + 1, NULL) / 100;
+			return options->more_work > -1;
+		}
+	return false;
+}
+
 static bool options_parse(struct options *options, int argc, char **argv)
 {
 	static const struct option known[] = {
-		{"faults", required_argument, NULL, 'f'},
-		{"no-faults", no_argument, NULL, 'n'},
-		{"seed", required_argument, NULL, 's'},
-		{"rate", required_argument, NULL, 'r'},
-		{"seconds", required_argument, NULL, 't'},
-		{"truth", required_argument, NULL, 'o'},
-		{"directory", required_argument, NULL, 'd'},
-		{"rival", required_argument, NULL, 'R'},
-		{NULL, 0, NULL, 0},
+		{"faults", required_argument, NULL, 'f'},    {"no-faults", no_argument, NULL, 'n'},
+		{"seed", required_argument, NULL, 's'},	     {"rate", required_argument, NULL, 'r'},
+		{"seconds", required_argument, NULL, 't'},   {"truth", required_argument, NULL, 'o'},
+		{"directory", required_argument, NULL, 'd'}, {"rival", required_argument, NULL, 'R'},
+		{"speed", required_argument, NULL, 'S'},     {"more", required_argument, NULL, 'm'},
+		{"hitches", required_argument, NULL, 'h'},   {"lock-wait", required_argument, NULL, 'l'},
+		{"stutter", required_argument, NULL, 'p'},   {NULL, 0, NULL, 0},
 	};
 	int option;
 
@@ -255,6 +270,22 @@ static bool options_parse(struct options *options, int argc, char **argv)
 		case 'R':
 			options->rival_path = optarg;
 			break;
+		case 'S':
+			options->iterations_per_us = strtod(optarg, NULL);
+			break;
+		case 'm':
+			if (!more_parse(options, optarg))
+				return false;
+			break;
+		case 'h':
+			options->hitches_per_min = strtod(optarg, NULL);
+			break;
+		case 'l':
+			options->lock_wait_ns = (uint64_t)(strtod(optarg, NULL) * 1e6);
+			break;
+		case 'p':
+			options->stutter_ns = (uint64_t)(strtod(optarg, NULL) * 1e9);
+			break;
 		default:
 			return false;
 		}
@@ -276,7 +307,12 @@ int main(int argc, char **argv)
 	game.period_ns = (uint64_t)(1e9 / game.options.rate_hz);
 	signal(SIGINT, on_signal);
 	signal(SIGTERM, on_signal);
-	calibrate(&game);
+	for (int i = 0; i < PLACES; i++)
+		game.work[i] = 1;
+	game.work[game.options.more_place] += game.options.more_work;
+	game.iterations_per_us = game.options.iterations_per_us;
+	if (game.iterations_per_us <= 0)
+		calibrate(&game);
 	locks_init(&game);
 	if (!game_plan(&game) || !files_open(&game)) {
 		fprintf(stderr, "game: %s: %s\n", game.options.directory, strerror(errno));

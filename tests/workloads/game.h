@@ -177,7 +177,16 @@ struct options {
 	double rate_hz, seconds;
 	uint64_t faults;
 	const char *truth_path, *directory, *rival_path;
+	double iterations_per_us; /* of WORK(), for equal work in every run; 0: measured */
+	/* What makes this build slower than another, all of it zero by default. */
+	enum place more_place; /* does more_work more of its ordinary work: 0.05 is 5 % */
+	double more_work;
+	double hitches_per_min; /* at random times, of HITCH_NS */
+	uint64_t lock_wait_ns;	/* in fetch_texture, in every frame */
+	uint64_t stutter_ns;	/* a hitch each time this much has passed */
 };
+
+#define HITCH_NS 30000000u /* in evaluate_behaviour */
 
 struct game {
 	struct options options;
@@ -188,6 +197,8 @@ struct game {
 	size_t plan_count, plan_next;
 	uint64_t next_fault_frame;
 	_Atomic(struct fault *) fault; /* of the current frame, NULL: an ordinary one */
+	double work[PLACES];	       /* factor of the ordinary work; 1 but for more_place */
+	uint64_t next_hitch_ns, next_stutter_ns;
 
 	struct frame_truth *frames;
 	size_t frame_count, frame_capacity;
@@ -246,6 +257,7 @@ struct fault *game_fault_here(struct game *game, enum place place); /* NULL: not
 void game_fault_thread(struct fault *fault); /* the calling thread is the one that suffers */
 void game_fault_begin(struct fault *fault);
 void game_fault_end(struct fault *fault);
+bool game_hitch_now(struct game *game); /* a hitch of the options is due: true once */
 bool game_write_truth(struct game *game, uint64_t start_ns, uint64_t end_ns);
 
 /* game_places.c */

@@ -30,7 +30,9 @@ static void culprit_self(struct fault *fault, const char *function)
 	{                                                                                                    \
 		struct fault *fault = game_fault_here(game, PLACE_##name);                                   \
                                                                                                              \
-		WORK_US(game, us);                                                                           \
+		WORK_US(game, (us)*game->work[PLACE_##name]);                                                \
+		if (PLACE_##name == PLACE_evaluate_behaviour && game_hitch_now(game))                        \
+			WORK_FOR(game, HITCH_NS);                                                            \
 		if (!fault)                                                                                  \
 			return;                                                                              \
 		if (fault->kind == KIND_PREEMPT) {                                                           \
@@ -127,6 +129,10 @@ static void holder_arrange(struct game *game, struct fault *fault)
 		if (fault) {                                                                                 \
 			holder_arrange(game, fault);                                                         \
 			game_fault_begin(fault);                                                             \
+		} else if (PLACE_##name == PLACE_fetch_texture && game->options.lock_wait_ns) {              \
+			holder_arrange(game, &(struct fault){.place = PLACE_##name,                          \
+							     .want_ns = game->options.lock_wait_ns,          \
+							     .variant = 1});                                 \
 		}                                                                                            \
 		pthread_mutex_lock(lock);                                                                    \
 		pthread_rwlock_rdlock(shared);                                                               \

@@ -126,6 +126,34 @@ struct fault *game_fault_here(struct game *game, enum place place)
 	return fault;
 }
 
+/* Uniform in 0..2 / rate: the mean is as asked for, and hitches do not come in step with anything. */
+static void hitch_plan(struct game *game, uint64_t now_ns)
+{
+	game->next_hitch_ns = now_ns + (uint64_t)(120e9 / game->options.hitches_per_min *
+						  (game_random(game) / 4294967296.0));
+}
+
+bool game_hitch_now(struct game *game)
+{
+	uint64_t now_ns = game_now_ns();
+
+	if (game->options.hitches_per_min > 0) {
+		bool due = game->next_hitch_ns && now_ns >= game->next_hitch_ns;
+
+		if (due || !game->next_hitch_ns)
+			hitch_plan(game, now_ns);
+		if (due)
+			return true;
+	}
+	if (!game->options.stutter_ns || now_ns < game->next_stutter_ns)
+		return false;
+	game->next_stutter_ns += game->options.stutter_ns;
+	if (game->next_stutter_ns > now_ns)
+		return true;
+	game->next_stutter_ns = now_ns + game->options.stutter_ns; /* the first time */
+	return false;
+}
+
 void game_fault_thread(struct fault *fault)
 {
 	fault->tid = gettid();
