@@ -36,6 +36,12 @@ enum fperf_record_type {
 	FPERF_RECORD_LOSS = 18,
 	FPERF_RECORD_COUNTER = 19,
 	FPERF_RECORD_UNWIND_FAILURE = 20,
+	FPERF_RECORD_FUNCTION = 21,
+	FPERF_RECORD_FRAME = 22,
+	FPERF_RECORD_LEDGER = 23,
+	FPERF_RECORD_HOT = 24,
+	FPERF_RECORD_SUMMARY = 25,
+	FPERF_RECORD_THREAD_STATS = 26,
 	FPERF_RECORD_TYPES
 };
 
@@ -268,6 +274,119 @@ struct fperf_rec_unwind_failure {
 	uint32_t module; /* module in which unwinding stopped; 0: none */
 	uint8_t outcome; /* enum fperf_stack_outcome */
 	uint64_t count;
+};
+
+/* ---- what is left of a recording at levels 1 and 0: results instead of events ---- */
+
+/* A function that results refer to. Its name is the one found when the results were worked out; `module` and
+ * `offset` are those of one of its stack frames, so that another machine may know better. */
+struct fperf_rec_function {
+	uint32_t id;
+	uint32_t name;	      /* string: "module+0xoffset" when not known */
+	uint32_t module_name; /* string: as shown, such as "libc.so.6" */
+	uint32_t module;      /* module id; 0: none */
+	uint8_t known;	      /* 1: the name is one */
+	uint8_t kind;	      /* enum fperf_frame_kind: how offset is looked up */
+	uint8_t kernel;	      /* 1: kernel function */
+	uint64_t offset;      /* as in struct fperf_stack_frame */
+};
+
+#define FPERF_NO_CAUSE 255
+
+/* One frame of the main surface. Everything from `cause` on is its verdict, which only slow frames have. */
+struct fperf_rec_frame {
+	uint64_t start_ns;
+	uint64_t end_ns;
+	uint64_t limited_ns; /* the part spent waiting for the limiter: frame time minus active time */
+	uint32_t index;	     /* from 0; one more for each frame */
+	uint32_t thread;     /* that presented it */
+	uint8_t slow;
+	uint8_t cause;	       /* enum fperf_cause of analyze/analysis.h; FPERF_NO_CAUSE: no verdict */
+	uint8_t suspect;       /* of a verdict "unknown": the cause with the greatest part; else the cause */
+	uint32_t cause_thread; /* thread id */
+	uint32_t place;	       /* function id; 0: not known */
+	uint32_t leaf;	       /* function id */
+	uint32_t by;	       /* thread id; 0: nobody or not known */
+	uint32_t by_function;  /* function id */
+	uint64_t excess_ns;    /* of the frame's excess, what the cause explains */
+	uint64_t cause_ns;     /* how much more of the cause there was than in ordinary frames */
+	uint64_t frame_excess_ns;     /* how much longer the frame took than ordinary ones */
+	uint32_t slow_khz, usual_khz; /* cause "frequency" only */
+};
+
+/* Parts of a frame in which a thread's times are counted. */
+#define FPERF_LEDGER_PARTS 4096
+
+/* Where the time of one thread went in one frame, in parts of the frame's time (which add up to `lived`); the
+ * states are those of enum fperf_state. */
+struct fperf_rec_ledger {
+	uint32_t frame; /* index */
+	uint32_t thread;
+	uint16_t lived; /* of the frame the thread existed */
+	uint16_t user, kernel, runnable, preempted, lock, io, fault, gpu, sleep, event, other;
+	uint16_t residual; /* of which nothing is known */
+};
+
+/* CPU time of a function since the record before; the records of a function add up. Function 0: all the
+ * functions that were too small to be told apart. */
+struct fperf_rec_hot {
+	uint64_t time_ns; /* until when */
+	uint32_t function;
+	uint64_t self_ns, total_ns;
+	uint64_t slow_self_ns, slow_total_ns; /* the part of it in slow frames */
+};
+
+/* What is known about a whole recording when its events are not kept. Numbers are stored in files: append
+ * only. Shares are in parts per million, frame rates in thousandths. What is not there was not measured. */
+enum fperf_fact {
+	FPERF_FACT_FRAMES = 1,	     /* presented */
+	FPERF_FACT_FRAMES_TIMED = 2, /* frames whose time is known */
+	FPERF_FACT_FRAMES_NS = 3,    /* first boundary to last */
+	FPERF_FACT_TIME_MEAN_NS = 4,
+	FPERF_FACT_TIME_P50_NS = 5,
+	FPERF_FACT_TIME_P90_NS = 6,
+	FPERF_FACT_TIME_P95_NS = 7,
+	FPERF_FACT_TIME_P99_NS = 8,
+	FPERF_FACT_TIME_MAX_NS = 9,
+	FPERF_FACT_LOW_1PCT = 10,
+	FPERF_FACT_LOW_01PCT = 11,
+	FPERF_FACT_BUDGET_NS = 12,
+	FPERF_FACT_BUDGET_CHOSEN = 13, /* 1: from the frames, 0: given */
+	FPERF_FACT_SLOW = 14,
+	FPERF_FACT_JANK = 15,
+	FPERF_FACT_BIG_JANK = 16,
+	FPERF_FACT_TIME_ANOMALIES = 17,
+	FPERF_FACT_MARKER = 18,	      /* string: what ends the frames */
+	FPERF_FACT_SURFACE = 19,      /* string */
+	FPERF_FACT_CAUSE_FRAMES = 20, /* index: cause */
+	FPERF_FACT_CAUSE_NS = 21,     /* index: cause; excess */
+	FPERF_FACT_CPU_NS = 22,	      /* of all threads of the target */
+	FPERF_FACT_SAMPLES = 23,
+	FPERF_FACT_SAMPLED_NS = 24,	 /* CPU time that the samples stand for */
+	FPERF_FACT_SLOW_SAMPLED_NS = 25, /* the same in slow frames */
+	FPERF_FACT_STACKS = 26,		 /* index: outcome of the stacks of samples */
+	FPERF_FACT_FREQ_MIN_KHZ = 27,	 /* index: CPU, here and below */
+	FPERF_FACT_FREQ_MAX_KHZ = 28,
+	FPERF_FACT_FREQ_MEAN_KHZ = 29,
+	FPERF_FACT_FREQ_TRANSITIONS = 30,
+	FPERF_FACT_FREQ_BELOW_MAX = 31, /* share of the time */
+	FPERF_FACTS
+};
+
+/* The last of a (fact, index) counts. */
+struct fperf_rec_summary {
+	uint64_t value;
+	uint32_t index; /* 0 where the fact has none */
+	uint16_t fact;	/* enum fperf_fact */
+};
+
+/* A thread over the whole recording; the last of a thread counts. */
+struct fperf_rec_thread_stats {
+	uint32_t thread;
+	uint64_t cpu_ns;
+	uint64_t samples, switches;
+	uint64_t run_queue_p50_ns, run_queue_p99_ns, run_queue_max_ns;
+	uint64_t stacks, stacks_complete; /* of its samples */
 };
 
 #endif

@@ -116,6 +116,12 @@ const char *fperf_record_type__key(unsigned int type)
 		[FPERF_RECORD_LOSS] = "loss",
 		[FPERF_RECORD_COUNTER] = "counter",
 		[FPERF_RECORD_UNWIND_FAILURE] = "unwind failure",
+		[FPERF_RECORD_FUNCTION] = "function",
+		[FPERF_RECORD_FRAME] = "frame",
+		[FPERF_RECORD_LEDGER] = "ledger",
+		[FPERF_RECORD_HOT] = "hot function",
+		[FPERF_RECORD_SUMMARY] = "summary",
+		[FPERF_RECORD_THREAD_STATS] = "thread statistics",
 	};
 
 	return pick(names, COUNT(names), type);

@@ -9,7 +9,7 @@
 #include <stdint.h>
 
 #define FPERF_FORMAT_MAJOR 1
-#define FPERF_FORMAT_MINOR 0
+#define FPERF_FORMAT_MINOR 1
 
 #define FPERF_FILE_MAGIC                                                                                     \
 	"\x89"                                                                                               \

@@ -54,6 +54,14 @@ const struct fperf_schema_type fperf_schema_types[FPERF_RECORD_TYPES] = {
 	[FPERF_RECORD_COUNTER] = EVENT(counter, time_ns, FPERF_SOURCE_COUNTER),
 	[FPERF_RECORD_UNWIND_FAILURE] = DICTIONARY(unwind_failure, KEY2(unwind_failure, module, outcome),
 						   .closing = 1, .source = FPERF_SOURCE_UNWIND),
+	[FPERF_RECORD_FUNCTION] = WITH_ID(function, .source = FPERF_SOURCE_MAPPING),
+	[FPERF_RECORD_FRAME] = INTERVAL(frame, start_ns, end_ns, FPERF_SOURCE_FRAME),
+	[FPERF_RECORD_LEDGER] = DICTIONARY(ledger, KEY2(ledger, frame, thread), .source = FPERF_SOURCE_SCHED),
+	[FPERF_RECORD_HOT] = EVENT(hot, time_ns, FPERF_SOURCE_SAMPLE),
+	[FPERF_RECORD_SUMMARY] =
+		DICTIONARY(summary, KEY2(summary, fact, index), .closing = 1, .source = FPERF_SOURCE_FRAME),
+	[FPERF_RECORD_THREAD_STATS] =
+		DICTIONARY(thread_stats, KEY1(thread_stats, thread), .source = FPERF_SOURCE_SCHED),
 };
 
 #define ROW(st, t, col, field, ...)                                                                          \
@@ -74,6 +82,8 @@ const struct fperf_schema_type fperf_schema_types[FPERF_RECORD_TYPES] = {
 	ROW(st, t, col, field, .predictor = FPERF_PREDICT_KEYED, .value = of, .key = by, .sparse = 1)
 #define RECENT(st, t, col, field, by, and)                                                                   \
 	ROW(st, t, col, field, .predictor = FPERF_PREDICT_RECENT, .key = by, .match = and)
+#define SPARSE(st, t, col, field) ROW(st, t, col, field, .predictor = FPERF_PREDICT_NONE, .sparse = 1)
+
 /* Sorted by type, then by column; a column that others refer to comes before them. */
 static const struct fperf_schema_field fields[] = {
 	INT(end, END, 1, type),
@@ -216,6 +226,72 @@ static const struct fperf_schema_field fields[] = {
 	INT(unwind_failure, UNWIND_FAILURE, 1, module),
 	INT(unwind_failure, UNWIND_FAILURE, 2, outcome),
 	INT(unwind_failure, UNWIND_FAILURE, 3, count),
+
+	DELTA(function, FUNCTION, 1, id),
+	INT(function, FUNCTION, 2, name),
+	INT(function, FUNCTION, 3, module_name),
+	INT(function, FUNCTION, 4, module),
+	INT(function, FUNCTION, 5, known),
+	INT(function, FUNCTION, 6, kind),
+	INT(function, FUNCTION, 7, kernel),
+	INT(function, FUNCTION, 8, offset),
+
+	/* A frame begins where the one before ended; as no index is there twice, "keyed" finds just that. */
+	DELTA(frame, FRAME, 1, index),
+	TIME(frame, FRAME, 2, end_ns),
+	KEYED_TIME(frame, FRAME, 3, start_ns, 2, 1),
+	INT(frame, FRAME, 4, limited_ns),
+	INT(frame, FRAME, 5, thread),
+	INT(frame, FRAME, 6, slow),
+	ROW(frame, FRAME, 7, cause, .sparse = 1, .missing = FPERF_NO_CAUSE),
+	ROW(frame, FRAME, 8, suspect, .sparse = 1, .missing = FPERF_NO_CAUSE),
+	SPARSE(frame, FRAME, 9, cause_thread),
+	SPARSE(frame, FRAME, 10, place),
+	SPARSE(frame, FRAME, 11, leaf),
+	SPARSE(frame, FRAME, 12, by),
+	SPARSE(frame, FRAME, 13, by_function),
+	SPARSE(frame, FRAME, 14, excess_ns),
+	SPARSE(frame, FRAME, 15, cause_ns),
+	SPARSE(frame, FRAME, 16, frame_excess_ns),
+	SPARSE(frame, FRAME, 17, slow_khz),
+	SPARSE(frame, FRAME, 18, usual_khz),
+
+	DELTA(ledger, LEDGER, 1, frame),
+	INT(ledger, LEDGER, 2, thread),
+	ROW(ledger, LEDGER, 3, lived, .sparse = 1, .missing = FPERF_LEDGER_PARTS),
+	INT(ledger, LEDGER, 4, user),
+	INT(ledger, LEDGER, 5, kernel),
+	SPARSE(ledger, LEDGER, 6, runnable),
+	SPARSE(ledger, LEDGER, 7, preempted),
+	SPARSE(ledger, LEDGER, 8, lock),
+	SPARSE(ledger, LEDGER, 9, io),
+	SPARSE(ledger, LEDGER, 10, fault),
+	SPARSE(ledger, LEDGER, 11, gpu),
+	SPARSE(ledger, LEDGER, 12, sleep),
+	SPARSE(ledger, LEDGER, 13, event),
+	SPARSE(ledger, LEDGER, 14, other),
+	SPARSE(ledger, LEDGER, 15, residual),
+
+	DELTA(hot, HOT, 1, time_ns),
+	INT(hot, HOT, 2, function),
+	INT(hot, HOT, 3, self_ns),
+	INT(hot, HOT, 4, total_ns),
+	SPARSE(hot, HOT, 5, slow_self_ns),
+	SPARSE(hot, HOT, 6, slow_total_ns),
+
+	DELTA(summary, SUMMARY, 1, fact),
+	INT(summary, SUMMARY, 2, index),
+	INT(summary, SUMMARY, 3, value),
+
+	DELTA(thread_stats, THREAD_STATS, 1, thread),
+	INT(thread_stats, THREAD_STATS, 2, cpu_ns),
+	INT(thread_stats, THREAD_STATS, 3, samples),
+	INT(thread_stats, THREAD_STATS, 4, switches),
+	INT(thread_stats, THREAD_STATS, 5, run_queue_p50_ns),
+	INT(thread_stats, THREAD_STATS, 6, run_queue_p99_ns),
+	INT(thread_stats, THREAD_STATS, 7, run_queue_max_ns),
+	INT(thread_stats, THREAD_STATS, 8, stacks),
+	INT(thread_stats, THREAD_STATS, 9, stacks_complete),
 };
 
 const struct fperf_schema_type *fperf_schema__type(uint32_t type)

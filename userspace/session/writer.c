@@ -186,14 +186,25 @@ static int chunk_write(struct fperf_writer *writer, uint32_t type, struct fperf_
 	return 0;
 }
 
-/* Dictionary types have the lowest numbers: what is written refers to nothing that is not. */
-static int write_types(struct fperf_writer *writer, uint32_t from, uint32_t to, struct fperf_error *err)
+/* What others refer to has the lower number: what is written refers to nothing that is not. */
+static int write_all(struct fperf_writer *writer, struct fperf_error *err)
 {
 	int ret = 0;
 
-	for (uint32_t type = from; !ret && type < to; type++)
+	for (uint32_t type = 1; !ret && type < FPERF_RECORD_TYPES; type++)
 		ret = chunk_write(writer, type, err);
 	return ret;
+}
+
+/* One type, and before it what it may refer to: types without a time. */
+static int write_type(struct fperf_writer *writer, uint32_t wanted, struct fperf_error *err)
+{
+	int ret = 0;
+
+	for (uint32_t type = 1; !ret && type < wanted; type++)
+		if (fperf_schema__type(type) && fperf_schema_types[type].time == FPERF_SCHEMA_NO_OFFSET)
+			ret = chunk_write(writer, type, err);
+	return ret ? ret : chunk_write(writer, wanted, err);
 }
 
 static int tail_keep(struct pending *pending, uint8_t tail, void *record)
@@ -281,8 +292,7 @@ static int record_add(struct fperf_writer *writer, enum fperf_record_type type, 
 	ret = pending_add(writer, type, record, err);
 	if (ret || writer->failed || pending_bytes(&writer->pending[type], schema) < writer->chunk_bytes)
 		return ret;
-	ret = write_types(writer, 1, type < FPERF_RECORD_TASK_EVENT ? type : FPERF_RECORD_TASK_EVENT, err);
-	return ret ? ret : write_types(writer, type, type + 1, err);
+	return write_type(writer, type, err);
 }
 
 /* A failure that a function without an error return met is told by the next that has one. */
@@ -348,7 +358,7 @@ int fperf_writer__flush(struct fperf_writer *writer, bool sync, struct fperf_err
 	int ret = 0;
 
 	if (!writer->failed)
-		ret = write_types(writer, 1, FPERF_RECORD_TYPES, err);
+		ret = write_all(writer, err);
 	if (!ret && sync && !writer->failed)
 		ret = fperf_file__sync(&writer->file, err);
 	return ret ? ret : tell(writer, err);
@@ -415,7 +425,7 @@ int fperf_writer__close(struct fperf_writer *writer, struct fperf_error *err)
 	ret = fperf_writer__flush(writer, false, err);
 	/* After a failure what is left of the reserve may still take the end; that it does not was told. */
 	losses_add(writer, &late);
-	if (!write_types(writer, 1, FPERF_RECORD_TYPES, &late))
+	if (!write_all(writer, &late))
 		end_write(writer, &late);
 	if (fperf_file__close(&writer->file, &late) && !ret) {
 		*err = late;
