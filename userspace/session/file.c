@@ -133,3 +133,33 @@ int fperf_file__close(struct fperf_file *file, struct fperf_error *err)
 	*file = (struct fperf_file){.fd = -1};
 	return ret;
 }
+
+static int sink_chunk(void *self, const struct fperf_chunk_header *header, const uint8_t *bytes, size_t size,
+		      bool last, struct fperf_error *err)
+{
+	(void)header;
+	return fperf_file__append(self, bytes, size, last, err);
+}
+
+static int sink_sync(void *self, struct fperf_error *err)
+{
+	return fperf_file__sync(self, err);
+}
+
+static int sink_close(void *self, struct fperf_error *err)
+{
+	return fperf_file__close(self, err);
+}
+
+static uint64_t sink_bytes(const void *self)
+{
+	return ((const struct fperf_file *)self)->size;
+}
+
+struct fperf_sink fperf_file__sink(struct fperf_file *file)
+{
+	static const struct fperf_sink_ops ops = {
+		.chunk = sink_chunk, .sync = sink_sync, .close = sink_close, .bytes = sink_bytes};
+
+	return (struct fperf_sink){.ops = &ops, .self = file, .name = file->path};
+}

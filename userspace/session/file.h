@@ -3,6 +3,7 @@
 #define FPERF_SESSION_FILE_H
 
 #include "base/error.h"
+#include "session/sink.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -30,5 +31,8 @@ int fperf_file__sync(struct fperf_file *file, struct fperf_error *err);
 
 /* Gives back the reserve and closes, also on failure. */
 int fperf_file__close(struct fperf_file *file, struct fperf_error *err);
+
+/* The file as a sink; it stays the caller's, who must not move it meanwhile. */
+struct fperf_sink fperf_file__sink(struct fperf_file *file);
 
 #endif

@@ -37,10 +37,12 @@ struct pending {
 };
 
 struct fperf_writer {
-	struct fperf_file file;
+	struct fperf_file file; /* unless the chunks go elsewhere */
+	struct fperf_sink sink;
 	struct pending pending[FPERF_RECORD_TYPES];
 	struct fperf_payload payload;
-	struct fperf_buf chunk;
+	struct fperf_buf chunk; /* the one being written, and its header */
+	struct fperf_chunk_header header;
 	struct fperf_compressor *compressor;
 	struct fperf_strtab *strings;
 	uint32_t string_base; /* ids of strings are from here on */
@@ -127,6 +129,25 @@ static void times_of(struct fperf_chunk_header *header, const struct fperf_schem
 	}
 }
 
+/* Gives the chunk in writer->chunk to the sink. */
+static int chunk_hand_over(struct fperf_writer *writer, struct fperf_error *err)
+{
+	const struct fperf_chunk_header *header = &writer->header;
+	int ret = writer->sink.ops->chunk(writer->sink.self, header, writer->chunk.data, writer->chunk.size,
+					  writer->failed, err);
+
+	if (ret) {
+		give_up(writer);
+		return ret;
+	}
+	writer->sequence++;
+	writer->stats.chunks++;
+	writer->stats.raw_bytes += header->raw_size;
+	if (header->type < FPERF_RECORD_TYPES)
+		writer->stats.records[header->type] += header->count;
+	return 0;
+}
+
 /* Builds header and stored payload of a chunk in writer->chunk. */
 static int chunk_build(struct fperf_writer *writer, uint32_t type, const struct pending *pending)
 {
@@ -153,6 +174,7 @@ static int chunk_build(struct fperf_writer *writer, uint32_t type, const struct 
 	header.payload_checksum = fperf_crc32(writer->chunk.data + sizeof(bytes), header.stored_size);
 	times_of(&header, fperf_schema__type(type), pending);
 	fperf_chunk_header__pack(&header, writer->chunk.data);
+	writer->header = header;
 	return 0;
 }
 
@@ -171,19 +193,12 @@ static int chunk_write(struct fperf_writer *writer, uint32_t type, struct fperf_
 	if (ret) {
 		pending_lose(writer, type);
 		return fperf_error__set_errno(err, ret, "%s: %s records could not be encoded and are lost",
-					      writer->file.path, schema->name);
+					      writer->sink.name, schema->name);
 	}
-	ret = fperf_file__append(&writer->file, writer->chunk.data, writer->chunk.size, writer->failed, err);
-	if (ret) {
-		give_up(writer);
-		return ret;
-	}
-	writer->sequence++;
-	writer->stats.chunks++;
-	writer->stats.raw_bytes += writer->payload.bytes.size;
-	writer->stats.records[type] += pending->count;
-	pending_clear(pending);
-	return 0;
+	ret = chunk_hand_over(writer, err);
+	if (!ret)
+		pending_clear(pending);
+	return ret;
 }
 
 /* What others refer to has the lower number: what is written refers to nothing that is not. */
@@ -359,15 +374,55 @@ int fperf_writer__flush(struct fperf_writer *writer, bool sync, struct fperf_err
 
 	if (!writer->failed)
 		ret = write_all(writer, err);
-	if (!ret && sync && !writer->failed)
-		ret = fperf_file__sync(&writer->file, err);
+	if (!ret && !writer->failed && writer->sink.ops->flushed)
+		ret = writer->sink.ops->flushed(writer->sink.self, err);
+	if (!ret && sync && !writer->failed && writer->sink.ops->sync)
+		ret = writer->sink.ops->sync(writer->sink.self, err);
 	return ret ? ret : tell(writer, err);
 }
 
 void fperf_writer__stats(const struct fperf_writer *writer, struct fperf_writer_stats *stats)
 {
 	*stats = writer->stats;
-	stats->file_bytes = writer->file.size;
+	stats->file_bytes = writer->sink.ops->bytes ? writer->sink.ops->bytes(writer->sink.self) : 0;
+}
+
+uint32_t fperf_writer__last_string(const struct fperf_writer *writer)
+{
+	return writer->string_base + (writer->strings ? fperf_strtab__count(writer->strings) - 1 : 0);
+}
+
+int fperf_writer__forget_strings(struct fperf_writer *writer, struct fperf_error *err)
+{
+	int ret = fperf_writer__flush(writer, false, err);
+
+	if (ret)
+		return ret;
+	strings_restart(writer);
+	return writer->strings ? 0 : fperf_error__no_memory(err, "the strings of a session");
+}
+
+int fperf_writer__copy(struct fperf_writer *writer, const struct fperf_chunk_header *header,
+		       const void *payload, struct fperf_error *err)
+{
+	uint8_t bytes[FPERF_CHUNK_HEADER_SIZE];
+
+	if (writer->failed) {
+		if (header->type < FPERF_RECORD_TYPES)
+			writer->lost[header->type] += header->count;
+		writer->stats.records_lost += header->count;
+		return 0;
+	}
+	writer->header = *header;
+	writer->header.tag = writer->tag;
+	writer->header.sequence = writer->sequence;
+	fperf_chunk_header__pack(&writer->header, bytes);
+	fperf_buf__clear(&writer->chunk);
+	fperf_buf__append(&writer->chunk, bytes, sizeof(bytes));
+	fperf_buf__append(&writer->chunk, payload, header->stored_size);
+	if (writer->chunk.failed)
+		return fperf_error__no_memory(err, "a chunk");
+	return chunk_hand_over(writer, err);
 }
 
 /* What could not be written is a loss like any other: one record for each source that lost something. */
@@ -427,7 +482,7 @@ int fperf_writer__close(struct fperf_writer *writer, struct fperf_error *err)
 	losses_add(writer, &late);
 	if (!write_all(writer, &late))
 		end_write(writer, &late);
-	if (fperf_file__close(&writer->file, &late) && !ret) {
+	if (writer->sink.ops->close && writer->sink.ops->close(writer->sink.self, &late) && !ret) {
 		*err = late;
 		ret = late.code;
 	}
@@ -487,12 +542,31 @@ static int header_write(struct fperf_writer *writer, const char *session_id, str
 	return fperf_writer__meta(writer, FPERF_META_SESSION_ID, text, err);
 }
 
+static int file_begin(struct fperf_writer *writer, const struct fperf_writer_options *options,
+		      struct fperf_error *err)
+{
+	int ret =
+		fperf_file__create(&writer->file, options->path, options->owner_uid, options->owner_gid, err);
+
+	if (ret)
+		return ret;
+	writer->sink = fperf_file__sink(&writer->file);
+	ret = header_write(writer, options->session_id, err);
+	if (ret) {
+		struct fperf_error late;
+
+		fperf_file__close(&writer->file, &late);
+		unlink(options->path); /* ours since a moment ago, and nothing is in it */
+	}
+	return ret;
+}
+
 int fperf_writer__open(const struct fperf_writer_options *options, struct fperf_writer **result,
 		       struct fperf_error *err)
 {
 	struct fperf_writer *writer;
 	uint32_t grain;
-	int ret;
+	int ret = 0;
 
 	if (options->time_grain_ns & (options->time_grain_ns - 1))
 		return fperf_error__set(err, -EINVAL, "a time grain of %" PRIu32 " ns is no power of two",
@@ -517,17 +591,11 @@ int fperf_writer__open(const struct fperf_writer_options *options, struct fperf_
 		writer_free(writer);
 		return fperf_error__no_memory(err, "the session writer");
 	}
-	ret = fperf_file__create(&writer->file, options->path, options->owner_uid, options->owner_gid, err);
+	if (options->sink)
+		writer->sink = *options->sink;
+	else
+		ret = file_begin(writer, options, err);
 	if (ret) {
-		writer_free(writer);
-		return ret;
-	}
-	ret = header_write(writer, options->session_id, err);
-	if (ret) {
-		struct fperf_error late;
-
-		fperf_file__close(&writer->file, &late);
-		unlink(options->path); /* ours since a moment ago, and nothing is in it */
 		writer_free(writer);
 		return ret;
 	}

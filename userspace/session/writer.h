@@ -4,6 +4,7 @@
 
 #include "base/error.h"
 #include "frameperf/records.h"
+#include "session/sink.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -24,12 +25,15 @@ struct fperf_writer_options {
 	uint32_t time_grain_ns;
 	const char *session_id; /* 32 hexadecimal digits; NULL: a new random UUID */
 	uint32_t first_string;	/* ids of interned strings begin after it, for who also adds string records */
+	/* Not NULL: chunks go there instead of into a file, and `path`, owner and session_id mean nothing.
+	 * Copied; what is behind it is closed with the writer. */
+	const struct fperf_sink *sink;
 };
 
 /* What was written, for `info`, the end message and tests. */
 struct fperf_writer_stats {
-	uint64_t file_bytes;
-	uint64_t raw_bytes; /* before compression */
+	uint64_t file_bytes; /* of the file, or that the sink holds */
+	uint64_t raw_bytes;  /* before compression */
 	uint32_t chunks;
 	uint64_t records[FPERF_RECORD_TYPES];
 	uint64_t records_lost; /* could not be written (disk full): counted, memory released */
@@ -57,6 +61,18 @@ int fperf_writer__meta_u64(struct fperf_writer *writer, const char *key, uint64_
 
 /* Writes everything pending, dictionary first; with `sync` also fdatasync()s. Called every few seconds. */
 int fperf_writer__flush(struct fperf_writer *writer, bool sync, struct fperf_error *err);
+
+/* Appends a chunk that another writer has built, with its payload as stored. Its references are the caller's
+ * business: ids of strings must be at or below `first_string`. */
+int fperf_writer__copy(struct fperf_writer *writer, const struct fperf_chunk_header *header,
+		       const void *payload, struct fperf_error *err);
+
+/* The highest id of a string that was given out. */
+uint32_t fperf_writer__last_string(const struct fperf_writer *writer);
+
+/* Strings that are interned from here on are new, with ids of their own: what is written from now on refers
+ * to no string that was written before. Flushes first. */
+int fperf_writer__forget_strings(struct fperf_writer *writer, struct fperf_error *err);
 
 void fperf_writer__stats(const struct fperf_writer *writer, struct fperf_writer_stats *stats);
 
