@@ -120,7 +120,7 @@ fuzz: ## builds the fuzzers with clang and runs each for FUZZ seconds (0: only b
 	sh tests/fuzz/run.sh build-fuzz/fuzz $(FUZZ)
 
 # Command line tests: session files of known content come from make_session.
-$(BUILD)/make_session: $(BUILD)/tests/cli/make_session.o $(BUILD)/libframeperf.a
+$(BUILD)/make_session: $(BUILD)/tests/cli/make_session.o $(BUILD)/tests/cli/rich_session.o $(BUILD)/libframeperf.a
 	$(CC) $(all_ldflags) $^ $(libs) -o $@
 
 .PHONY: cli

@@ -1,10 +1,12 @@
 /* make_session KIND FILE: writes a session file of a known kind, for the tests of the command line.
  *   empty    closed properly, nothing was recorded
  *   hostile  names with escapes, quotes, newlines and bytes that are no UTF-8, wherever a name can be
+ *   rich     every kind of record, for exports; rich-hostile: with names that break careless formats
  *   frames   60 frames of 10 ms, frame 40 takes 40 ms: its thread waits 30 ms for a lock
  */
 #include "frameperf/meta.h"
 #include "frameperf/wire.h"
+#include "rich_session.h"
 #include "session/writer.h"
 
 #include <stdio.h>
@@ -158,6 +160,8 @@ int main(int argc, char **argv)
 	if (!strcmp(argv[1], "empty")) {
 		source(writer, FPERF_SOURCE_SAMPLE, FPERF_SOURCE_STATE_FAILED,
 		       "perf_event_open: not permitted");
+	} else if (!strncmp(argv[1], "rich", 4)) {
+		check(rich_session_write(writer, !strcmp(argv[1], "rich-hostile"), &error));
 	} else {
 		basics(writer, name);
 		process(writer, name,
