@@ -235,16 +235,21 @@ static __always_inline __u32 unwind_copy(const struct unwind_state *state, __u64
 }
 
 /* A task that has hit a breakpoint (an entry probe) and is still on its way through the kernel has the
- * address behind it in its registers, although the instruction there has not run. */
-static __always_inline __u64 unwind_before_trap(__u64 pc)
+ * address behind it in its registers, although the instruction there has not run. But when the kernel has
+ * carried that instruction out in the task's place and it is one byte long (push rbp), the address is the
+ * same: then the top of the stack is what was pushed, and not the return address that a function begins with.
+ */
+static __always_inline __u64 unwind_before_trap(const struct user_regs *regs)
 {
 #if defined(FPERF_UNWIND_X86)
+	__u64 top = 0;
 	__u8 before = 0;
 
-	if (!bpf_probe_read_user(&before, 1, (const void *)(pc - 1)) && before == 0xcc)
-		return pc - 1;
+	if (!bpf_probe_read_user(&before, 1, (const void *)(regs->pc - 1)) && before == 0xcc &&
+	    !bpf_probe_read_user(&top, sizeof(top), (const void *)regs->sp) && unwind_after_call(top))
+		return regs->pc - 1;
 #endif
-	return pc;
+	return regs->pc;
 }
 
 /* User stack of `task`, which is current or about to leave the CPU; `in_kernel`: it is not interrupted in
@@ -269,7 +274,7 @@ static __always_inline __u32 unwind_user(struct task_struct *task, bool in_kerne
 	if (!regs.valid)
 		return 0;
 	if (in_kernel && regs.syscall < 0)
-		regs.pc = unwind_before_trap(regs.pc);
+		regs.pc = unwind_before_trap(&regs);
 	if (unwind_mode == UNWIND_MODE_DUMP) {
 		out[0] = regs.pc | FPERF_WIRE_PC_BIT;
 		stack->outcome = FPERF_STACK_SKIPPED;
