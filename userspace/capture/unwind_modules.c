@@ -14,6 +14,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <sys/uio.h>
 #include <unistd.h>
 
@@ -44,7 +45,8 @@ struct module {
 	int fd;		   /* -1: `image` */
 	uint8_t *image;
 	size_t image_size;
-	char name[160]; /* for messages */
+	uint64_t file_size; /* or the image's */
+	char name[160];	    /* for messages */
 };
 
 struct fperf_unwind_modules {
@@ -241,6 +243,30 @@ static void module_publish(struct fperf_unwind_modules *modules, uint32_t slot, 
 	modules->modules[slot].since_ns = fperf_clock__now_ns();
 }
 
+/* With the lock held. What stacks have met comes first, and small files before large ones: a game is within a
+ * few of its hundred modules nearly always, and must not wait for a compiler library that is mapped first. */
+static uint32_t queue_take(struct fperf_unwind_modules *modules)
+{
+	size_t best = 0;
+	uint32_t slot;
+
+	for (size_t i = 1; i < modules->queue_count; i++) {
+		uint32_t one = modules->queue[i], other = modules->queue[best];
+		bool wanted = modules->maps->modules[one].used_ns,
+		     other_wanted = modules->maps->modules[other].used_ns;
+
+		if (wanted == other_wanted
+			    ? modules->modules[one].file_size < modules->modules[other].file_size
+			    : wanted)
+			best = i;
+	}
+	slot = modules->queue[best];
+	modules->queue_count--;
+	memmove(modules->queue + best, modules->queue + best + 1,
+		(modules->queue_count - best) * sizeof(*modules->queue));
+	return slot;
+}
+
 static void *modules_thread(void *context)
 {
 	struct fperf_unwind_modules *modules = context;
@@ -256,9 +282,7 @@ static void *modules_thread(void *context)
 			pthread_cond_wait(&modules->changed, &modules->lock);
 			continue;
 		}
-		slot = modules->queue[0];
-		modules->queue_count--;
-		memmove(modules->queue, modules->queue + 1, modules->queue_count * sizeof(*modules->queue));
+		slot = queue_take(modules);
 		if (!modules->modules[slot].users) { /* of an image before an exec: others are waited for */
 			modules->modules[slot].state = MODULE_WAITING;
 			continue;
@@ -400,6 +424,8 @@ static uint32_t slot_new(struct fperf_unwind_modules *modules)
 static uint32_t module_add(struct fperf_unwind_modules *modules, const struct fperf_capture_mapping *mapping)
 {
 	struct module module = {.id = mapping->module, .fd = -1};
+	struct fperf_unwind_module unused = {0};
+	struct stat status;
 	uint32_t slot;
 
 	if (strcmp(mapping->path, "[vdso]") == 0) {
@@ -413,12 +439,16 @@ static uint32_t module_add(struct fperf_unwind_modules *modules, const struct fp
 		    0) /* the process is gone, or this is no file that can be opened: maybe the next time */
 			return SLOT_MISSING;
 	}
+	module.file_size = module.image_size;
+	if (module.fd >= 0 && !fstat(module.fd, &status))
+		module.file_size = (uint64_t)status.st_size;
 	snprintf(module.name, sizeof(module.name), "%s", mapping->path);
 	slot = slot_new(modules);
 	if (slot == SLOT_MISSING || fperf_map__set(&modules->by_id, mapping->module, slot)) {
 		module_close(&module);
 		return SLOT_MISSING;
 	}
+	fperf_unwind_maps__set_module(modules->maps, slot, &unused);
 	modules->modules[slot] = module;
 	if (modules->tables)
 		queue_push(modules, slot);
