@@ -142,6 +142,10 @@ demo: ## records a small game for some seconds and says why its slow frames were
 bench: all ## what recording costs beside perf, as tables for docs/benchmarks.md (as root, on an idle machine)
 	tests/bench/run.py --build $(abspath $(BUILD))
 
+.PHONY: bench-stacks
+bench-stacks: all ## how many stacks reach the thread's start, beside perf in the same run of each game (as root)
+	tests/bench/stacks.py --build $(abspath $(BUILD))
+
 .PHONY: man install
 man: $(BUILD)/frameperf ## one man page per command, into $(BUILD)/man
 	@mkdir -p $(BUILD)/man
