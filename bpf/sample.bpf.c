@@ -12,6 +12,11 @@ struct {
 /* Set by the loader. */
 const volatile bool filter_targets = false; /* events are per CPU: others' samples arrive too */
 
+/* Set by the loader, and again while recording, when it costs too much: of so many hits of the event one, at
+ * random, becomes a sample, which stands for all of them. At random, since every Nth would keep step with
+ * threads that take turns. */
+volatile __u32 hits_per_sample = 1;
+
 struct sample_scratch {
 	struct fperf_wire_sample record;
 	__u64 addresses[FPERF_KERNEL_DEPTH + FPERF_USER_DEPTH];
@@ -47,7 +52,7 @@ int fperf_sample(struct bpf_perf_event_data *ctx)
 	struct fperf_target_bits *bits;
 	struct sample_scratch *scratch;
 	struct fperf_wire_sample *record;
-	__u32 zero = 0, kernel_count = 0, user_count, size;
+	__u32 zero = 0, kernel_count = 0, user_count, size, hits = hits_per_sample;
 
 	if (!id)
 		return 0;
@@ -56,6 +61,8 @@ int fperf_sample(struct bpf_perf_event_data *ctx)
 		if (!bits || !target_has(bits, id >> 32))
 			return 0;
 	}
+	if (hits > 1 && bpf_get_prandom_u32() % hits)
+		return 0;
 	scratch = bpf_map_lookup_elem(&fperf_sample_scratch, &zero);
 	if (!scratch)
 		return 0;
@@ -65,7 +72,7 @@ int fperf_sample(struct bpf_perf_event_data *ctx)
 	record->header.time_ns = bpf_ktime_get_ns();
 	record->header.pid = id >> 32;
 	record->header.tid = (__u32)id;
-	record->period = ctx->sample_period;
+	record->period = ctx->sample_period * hits;
 	record->flags = 0;
 	if (in_kernel(ctx)) {
 		long got = bpf_get_stack(ctx, scratch->addresses, FPERF_KERNEL_DEPTH * sizeof(__u64), 0);

@@ -22,10 +22,12 @@ struct {
 } fperf_ring_sched SEC(".maps");
 
 /* Set by the loader. */
-const volatile bool has_prev_state = false;	   /* sched_switch has a fourth argument (5.18) */
-const volatile __u64 kernel_stack_min_ns = 200000; /* shorter intervals get no kernel stack */
-const volatile __u64 stack_budget_ns = 5000000;	 /* time for user stacks at switch-out, per second and CPU */
-const volatile __u32 thread_stacks_per_s = 1000; /* the same in stacks, per thread */
+const volatile bool has_prev_state = false; /* sched_switch has a fourth argument (5.18) */
+
+/* Set by the loader, and again while recording, when it costs too much (userspace/capture/effort.c). */
+volatile __u64 kernel_stack_min_ns = 200000; /* shorter intervals get no kernel stack */
+volatile __u64 stack_budget_ns = 5000000;    /* time for user stacks at switch-out, per second and CPU */
+volatile __u32 thread_stacks_per_s = 1000;   /* the same in stacks, per thread */
 
 struct cpu_budget {
 	__u64 refilled_ns;

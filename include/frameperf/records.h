@@ -42,6 +42,7 @@ enum fperf_record_type {
 	FPERF_RECORD_HOT = 24,
 	FPERF_RECORD_SUMMARY = 25,
 	FPERF_RECORD_THREAD_STATS = 26,
+	FPERF_RECORD_EFFORT = 27,
 	FPERF_RECORD_TYPES
 };
 
@@ -387,6 +388,33 @@ struct fperf_rec_thread_stats {
 	uint64_t samples, switches;
 	uint64_t run_queue_p50_ns, run_queue_p99_ns, run_queue_max_ns;
 	uint64_t stacks, stacks_complete; /* of its samples */
+};
+
+enum fperf_effort_reason {
+	FPERF_EFFORT_START = 0,		/* the recording began: what it costs is not known yet */
+	FPERF_EFFORT_OVER_BPF = 1,	/* the BPF programs took more than their budget */
+	FPERF_EFFORT_OVER_RECORDER = 2, /* the recorder's own threads and helpers did */
+	FPERF_EFFORT_LOW_FPS = 3,	/* the game fell below 25 frames a second */
+	FPERF_EFFORT_RECOVERED = 4,	/* neither held any more, for long enough */
+	FPERF_EFFORT_FLOOR = 5,		/* over the budget with nothing left to give up */
+	FPERF_EFFORT_REASONS
+};
+
+#define FPERF_EFFORT_UNKNOWN UINT32_MAX
+
+/* How much recording was allowed to cost changed, from this moment on: one step of the ladder in
+ * userspace/capture/effort.c. Shares are in millionths of the CPU time that the budget refers to. */
+struct fperf_rec_effort {
+	uint64_t time_ns;
+	uint8_t step;		  /* 0: everything; each further one gives up something more */
+	uint8_t from;		  /* the step before */
+	uint8_t reason;		  /* enum fperf_effort_reason */
+	uint32_t words;		  /* string: what the step gives up */
+	uint32_t bpf_ppm;	  /* cost of the BPF programs before, FPERF_EFFORT_UNKNOWN: not measured */
+	uint32_t recorder_ppm;	  /* cost of the recorder before, or FPERF_EFFORT_UNKNOWN */
+	uint32_t fps_milli;	  /* the game's frames per 1000 s before, or FPERF_EFFORT_UNKNOWN */
+	uint32_t hits_per_sample; /* hits of the sampling event that one sample stands for: the rate is
+				   * that asked for, divided by it */
 };
 
 #endif

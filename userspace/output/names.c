@@ -122,6 +122,7 @@ const char *fperf_record_type__key(unsigned int type)
 		[FPERF_RECORD_HOT] = "hot function",
 		[FPERF_RECORD_SUMMARY] = "summary",
 		[FPERF_RECORD_THREAD_STATS] = "thread statistics",
+		[FPERF_RECORD_EFFORT] = "effort",
 	};
 
 	return pick(names, COUNT(names), type);

@@ -62,6 +62,7 @@ const struct fperf_schema_type fperf_schema_types[FPERF_RECORD_TYPES] = {
 		DICTIONARY(summary, KEY2(summary, fact, index), .closing = 1, .source = FPERF_SOURCE_FRAME),
 	[FPERF_RECORD_THREAD_STATS] =
 		DICTIONARY(thread_stats, KEY1(thread_stats, thread), .source = FPERF_SOURCE_SCHED),
+	[FPERF_RECORD_EFFORT] = EVENT(effort, time_ns, FPERF_SOURCE_SAMPLE, .closing = 1),
 };
 
 #define ROW(st, t, col, field, ...)                                                                          \
@@ -292,6 +293,16 @@ static const struct fperf_schema_field fields[] = {
 	INT(thread_stats, THREAD_STATS, 7, run_queue_max_ns),
 	INT(thread_stats, THREAD_STATS, 8, stacks),
 	INT(thread_stats, THREAD_STATS, 9, stacks_complete),
+
+	DELTA(effort, EFFORT, 1, time_ns),
+	INT(effort, EFFORT, 2, step),
+	INT(effort, EFFORT, 3, from),
+	INT(effort, EFFORT, 4, reason),
+	INT(effort, EFFORT, 5, words),
+	ROW(effort, EFFORT, 6, bpf_ppm, .missing = UINT32_MAX),
+	ROW(effort, EFFORT, 7, recorder_ppm, .missing = UINT32_MAX),
+	ROW(effort, EFFORT, 8, fps_milli, .missing = UINT32_MAX),
+	ROW(effort, EFFORT, 9, hits_per_sample, .missing = 1),
 };
 
 const struct fperf_schema_type *fperf_schema__type(uint32_t type)
