@@ -43,6 +43,12 @@ test_5000_short_threads() {
 		"len(threads) >= 4900"
 }
 
+test_target_that_goes_on_has_one_main_thread() {
+	record -d 1 -- sleep 4
+	valid
+	expect "len([t for t in threads if t['name'] == 'sleep']) == 1" "sum(t['cpu_ns'] for t in threads) < 0.5e9"
+}
+
 test_library_opened_late() {
 	record -- "$TARGETS/late_library" "$TARGETS/plugin.so"
 	valid

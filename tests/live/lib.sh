@@ -26,8 +26,19 @@ expect() {
 	python3 "$TOP/tests/live/expect.py" report.json "$@" || exit 1
 }
 
-valid() { # FILE: check accepts the session
+valid() { # FILE: check accepts the session, and no thread ran for longer than the recording lasted
 	"$FP" check "${1:-s.fperf}" || die "check of ${1:-s.fperf} exits with $?"
+	"$FP" report "${1:-s.fperf}" --json >valid.json || die "report of ${1:-s.fperf} exits with $?"
+	python3 - valid.json <<-'X' || die "a thread ran for longer than the recording lasted"
+		import collections, json, sys
+		report = json.load(open(sys.argv[1]))
+		ran = collections.Counter()
+		for thread in report["threads"]:
+		    ran[thread["pid"], thread["tid"]] += thread["cpu_ns"] or 0
+		too_long = {task: ns for task, ns in ran.items() if ns > 1.001 * report["session"]["duration_ns"] + 1e6}
+		print("ran too long:", too_long) if too_long else None
+		sys.exit(bool(too_long))
+	X
 }
 
 exits_with() { # STATUS COMMAND...: the command ends with STATUS; output in out.log and err.log

@@ -163,6 +163,14 @@ static bool start_fits(uint64_t known_ns, uint64_t start_ns)
 	return !known_ns || !start_ns || apart <= START_TOLERANCE_NS;
 }
 
+/* The main thread of a program lives from the exec on, but the kernel still tells the time of the fork. */
+static bool same_thread(const struct fperf_thread *known, uint64_t start_ns)
+{
+	return start_fits(known->start_ns, start_ns) ||
+	       (known->tid == known->process->pid && known->process->generation &&
+		start_fits(known->process->birth_ns, start_ns));
+}
+
 /* Enters a process of the target as the latest bearer of its pid. */
 static int process_enter(struct fperf_task_table *table, struct fperf_process *process,
 			 struct fperf_error *err)
@@ -238,7 +246,7 @@ struct fperf_thread *fperf_task_table__add_thread(struct fperf_task_table *table
 {
 	struct fperf_thread *known = fperf_task_table__thread(table, tid), *thread;
 
-	if (known && !known->end_ns && known->process == process && start_fits(known->start_ns, start_ns)) {
+	if (known && !known->end_ns && known->process == process && same_thread(known, start_ns)) {
 		if (known->name[0] || !*name)
 			return known;
 		name_set(known->name, name);

@@ -46,6 +46,28 @@ Test(aggregate, exec_begins_a_new_process)
 	feed_end(&feed);
 }
 
+/* What is still running at the end is reported with the time of its fork: the thread since the exec is meant.
+ */
+Test(aggregate, exec_keeps_one_main_thread)
+{
+	struct feed feed;
+	const struct fperf_rec_thread *threads;
+	size_t count, bearers = 0;
+
+	feed_begin(&feed);
+	feed_process(&feed, 100, "launcher");
+	feed_exec(&feed, 2000, 100, 100, "game");
+	feed_pc(&feed, 2001, 100, 100, 0x1000);
+	cr_assert_eq(fperf_aggregate__add_thread(feed.agg, 100, 100, 5 * MS, "game", &err), 0);
+	feed_finish(&feed, 3000);
+
+	threads = LOADED(&feed, THREAD, thread, &count);
+	for (size_t i = 0; i < count; i++)
+		bearers += threads[i].tid == 100;
+	cr_assert_eq(bearers, 2, "one before the exec and one after it");
+	feed_end(&feed);
+}
+
 /* A thread that is not the leader execs: the others end, it continues with the leader's tid. */
 Test(aggregate, exec_by_a_thread_ends_the_others)
 {
