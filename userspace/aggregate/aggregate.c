@@ -1,6 +1,7 @@
 #include "aggregate/aggregate_internal.h"
 
 #include "base/clock.h"
+#include "base/vec.h"
 #include "frameperf/meta.h"
 
 #include <errno.h>
@@ -19,12 +20,19 @@ int fperf_aggregate__new(const struct fperf_aggregate_options *options, struct f
 	fperf_task_table__init(&new->tasks, options->writer);
 	new->modules = fperf_module_table__new(options->writer);
 	new->stacks = fperf_stack_table__new(&stack_options);
-	if (!new->modules || !new->stacks) {
+	if (!new->modules || !new->stacks ||
+	    !fperf_vec__push(&new->epochs, &new->epoch_count, &new->epoch_capacity)) {
 		fperf_aggregate__free(new);
 		return fperf_error__no_memory(err, "the tables of the aggregator");
 	}
 	*agg = new;
 	return 0;
+}
+
+static void epoch_free(struct fperf_aggregate_epoch *epoch)
+{
+	fperf_map__free(&epoch->kernel_addresses);
+	fperf_map__free(&epoch->unwind_failures);
 }
 
 void fperf_aggregate__free(struct fperf_aggregate *agg)
@@ -34,8 +42,9 @@ void fperf_aggregate__free(struct fperf_aggregate *agg)
 	fperf_task_table__free(&agg->tasks);
 	fperf_module_table__free(agg->modules);
 	fperf_stack_table__free(agg->stacks);
-	fperf_map__free(&agg->kernel_addresses);
-	fperf_map__free(&agg->unwind_failures);
+	for (size_t i = 0; i < agg->epoch_count; i++)
+		epoch_free(&agg->epochs[i]);
+	free(agg->epochs);
 	free(agg);
 }
 
@@ -101,6 +110,8 @@ int fperf_aggregate__write_mapping(struct fperf_aggregate *agg, const struct fpe
 		.to_ns = to_ns,
 	};
 
+	if (fperf_module_table__mention(agg->modules, mapping->module, err))
+		return err->code;
 	mapping->written = true;
 	agg->stats.mappings += to_ns == 0;
 	return fperf_writer__add(agg->options.writer, FPERF_RECORD_MAPPING, &record, err);
@@ -246,10 +257,13 @@ void fperf_aggregate__kernel_addresses(struct fperf_aggregate *agg,
 				       void (*visit)(void *context, uint64_t address), void *context)
 {
 	uint64_t address, value;
-	size_t cursor = 0;
 
-	while (fperf_map__next(&agg->kernel_addresses, &cursor, &address, &value))
-		visit(context, address);
+	for (size_t i = 0; i < agg->epoch_count; i++) {
+		size_t cursor = 0;
+
+		while (fperf_map__next(&agg->epochs[i].kernel_addresses, &cursor, &address, &value))
+			visit(context, address);
+	}
 }
 
 void fperf_aggregate__stats(const struct fperf_aggregate *agg, struct fperf_aggregate_stats *stats)
@@ -295,4 +309,51 @@ uint32_t fperf_aggregate__process_id(const struct fperf_aggregate *agg, uint32_t
 	const struct fperf_process *process = fperf_task_table__process(&agg->tasks, pid);
 
 	return process ? process->id : 0;
+}
+
+static int modules_epoch(struct fperf_aggregate *agg, struct fperf_error *err)
+{
+	struct fperf_module *module;
+
+	for (size_t i = 0; i < agg->tasks.process_count; i++) {
+		struct fperf_mapping_set *maps = &agg->tasks.processes[i]->maps;
+
+		for (size_t at = 0; at < maps->count; at++) {
+			maps->mappings[at].written = false;
+			module = fperf_module_table__get(agg->modules, maps->mappings[at].module);
+			if (module)
+				module->wanted = true;
+		}
+	}
+	module = fperf_module_table__get(agg->modules, agg->kernel);
+	if (module)
+		module->wanted = true;
+	return fperf_module_table__epoch(agg->modules) ? fperf_error__no_memory(err, "the table of modules")
+						       : 0;
+}
+
+int fperf_aggregate__begin_epoch(struct fperf_aggregate *agg, uint64_t now_ns, uint64_t wanted_epochs,
+				 bool (*lives)(void *context, uint32_t pid, uint32_t tid), void *context,
+				 struct fperf_error *err)
+{
+	size_t gone;
+
+	if (!fperf_vec__push(&agg->epochs, &agg->epoch_count, &agg->epoch_capacity) ||
+	    fperf_stack_table__restart(agg->stacks))
+		return fperf_error__no_memory(err, "the tables of the aggregator");
+	gone = agg->epoch_count > wanted_epochs ? agg->epoch_count - (size_t)wanted_epochs : 0;
+	for (size_t i = 0; i < gone; i++)
+		epoch_free(&agg->epochs[i]);
+	memmove(agg->epochs, agg->epochs + gone, (agg->epoch_count - gone) * sizeof(*agg->epochs));
+	agg->epoch_count -= gone;
+	if (fperf_task_table__epoch(&agg->tasks, now_ns, lives, context, err))
+		return err->code;
+	return modules_epoch(agg, err);
+}
+
+void fperf_aggregate__set_writer(struct fperf_aggregate *agg, struct fperf_writer *writer)
+{
+	agg->options.writer = writer;
+	agg->tasks.writer = writer;
+	fperf_module_table__set_writer(agg->modules, writer);
 }

@@ -90,6 +90,19 @@ bool fperf_aggregate__next_new_image(struct fperf_aggregate *agg, uint32_t *pid)
 void fperf_aggregate__kernel_addresses(struct fperf_aggregate *agg,
 				       void (*visit)(void *context, uint64_t address), void *context);
 
+/* For recordings of which only the last part is kept: begins a new epoch in which nothing refers to what was
+ * written before. Tasks, modules and stacks that are gone are forgotten, those that are not are written again
+ * (mappings and modules when something refers to them). `wanted_epochs` is how many epochs may still be
+ * written out, the new one included: totals and kernel addresses are those of them. `lives` says whether a
+ * thread exists. */
+int fperf_aggregate__begin_epoch(struct fperf_aggregate *agg, uint64_t now_ns, uint64_t wanted_epochs,
+				 bool (*lives)(void *context, uint32_t pid, uint32_t tid), void *context,
+				 struct fperf_error *err);
+
+/* Writes go there from now on: to a file that is being written from what is kept. Ids of strings are those of
+ * the writer. */
+void fperf_aggregate__set_writer(struct fperf_aggregate *agg, struct fperf_writer *writer);
+
 /* Closes mappings and threads at `end_ns`, writes totals. */
 int fperf_aggregate__finish(struct fperf_aggregate *agg, uint64_t end_ns, struct fperf_error *err);
 

@@ -10,14 +10,20 @@
 
 #define FPERF_AGGREGATE_FRAMES (FPERF_KERNEL_DEPTH + FPERF_USER_DEPTH + 1) /* and a gap */
 
+/* What was met in one epoch; there is only one in a recording that is kept as a whole. */
+struct fperf_aggregate_epoch {
+	struct fperf_map kernel_addresses; /* absolute; a set */
+	struct fperf_map unwind_failures;  /* module << 8 | outcome -> count */
+};
+
 struct fperf_aggregate {
 	struct fperf_aggregate_options options;
 	struct fperf_task_table tasks;
 	struct fperf_module_table *modules;
 	struct fperf_stack_table *stacks;
-	const struct fperf_module *kernel;		  /* NULL until the first kernel stack frame */
-	struct fperf_map kernel_addresses;		  /* absolute; a set */
-	struct fperf_map unwind_failures;		  /* module << 8 | outcome -> count */
+	uint32_t kernel;		      /* module; 0 until the first kernel stack frame */
+	struct fperf_aggregate_epoch *epochs; /* that are still wanted; the last is the current one */
+	size_t epoch_count, epoch_capacity;
 	uint64_t lost[FPERF_SOURCES][FPERF_LOSS_REASONS]; /* not written yet */
 	uint64_t lost_written_ns;
 	bool lost_pending;
@@ -38,10 +44,20 @@ int fperf_aggregate__stack(struct fperf_aggregate *agg, struct fperf_process *pr
 			   const struct fperf_stack_input *input, const struct fperf_out_stack *user,
 			   bool leaf_is_pc, enum fperf_source source, uint32_t *id, struct fperf_error *err);
 
-/* Makes the user part of a switch-out module-relative and keeps it with the thread. */
-int fperf_aggregate__keep_out_stack(struct fperf_aggregate *agg, struct fperf_thread *thread,
-				    const struct fperf_stack_input *input, uint64_t out_ns,
-				    struct fperf_error *err);
+/* Interns a stack that is module-relative already, and writes it if it is new. *id is 0 as above. */
+int fperf_aggregate__intern(struct fperf_aggregate *agg, uint8_t outcome,
+			    const struct fperf_stack_frame *frames, uint32_t count, enum fperf_source source,
+			    uint32_t *id, struct fperf_error *err);
+
+static inline struct fperf_aggregate_epoch *fperf_aggregate__current(struct fperf_aggregate *agg)
+{
+	return &agg->epochs[agg->epoch_count - 1];
+}
+
+/* Makes the user part of a switch-out (`kernel`: all of a stack) module-relative and keeps it in `out`. */
+int fperf_aggregate__keep_stack(struct fperf_aggregate *agg, struct fperf_process *process,
+				const struct fperf_stack_input *input, bool kernel, uint64_t out_ns,
+				struct fperf_out_stack *out, struct fperf_error *err);
 
 /* The process of a pid; one that is not known is added, and its maps are asked for. */
 struct fperf_process *fperf_aggregate__process(struct fperf_aggregate *agg, uint32_t pid, uint64_t time_ns,

@@ -63,8 +63,8 @@ static int sample_convert(struct fperf_aggregate *agg, const struct wire_record 
 }
 
 /* Recording began while the thread was off the CPU: where it was is known from the scan at the start. */
-static void offcpu_complete(const struct fperf_aggregate *agg, struct fperf_thread *thread,
-			    struct fperf_rec_offcpu *record)
+static int offcpu_complete(struct fperf_aggregate *agg, struct fperf_thread *thread,
+			   struct fperf_rec_offcpu *record, struct fperf_error *err)
 {
 	const struct fperf_thread_at_start *at_start = thread->at_start;
 
@@ -75,9 +75,11 @@ static void offcpu_complete(const struct fperf_aggregate *agg, struct fperf_thre
 		record->flags |= FPERF_OFFCPU_OPEN_START;
 	}
 	if (!at_start || !(record->flags & FPERF_OFFCPU_OPEN_START))
-		return;
-	if (!record->stack)
-		record->stack = at_start->stack;
+		return 0;
+	if (!record->stack &&
+	    fperf_aggregate__intern(agg, at_start->stack.outcome, at_start->stack.frames,
+				    (uint32_t)at_start->stack.count, FPERF_SOURCE_SCHED, &record->stack, err))
+		return err->code;
 	if (record->syscall < 0 && at_start->syscall >= 0) {
 		record->syscall = at_start->syscall;
 		memcpy(record->args, at_start->args, sizeof(record->args));
@@ -86,6 +88,7 @@ static void offcpu_complete(const struct fperf_aggregate *agg, struct fperf_thre
 		record->state = at_start->state;
 	if (at_start->iowait)
 		record->flags |= FPERF_OFFCPU_IOWAIT;
+	return 0;
 }
 
 /* Clocks of two CPUs may disagree a little: never let that become an interval of 584 years. */
@@ -159,7 +162,8 @@ static int out_stack_convert(struct fperf_aggregate *agg, const struct wire_reco
 
 	if (!thread)
 		return err->code;
-	return fperf_aggregate__keep_out_stack(agg, thread, &wire->stack, wire->header.time_ns, err);
+	return fperf_aggregate__keep_stack(agg, thread->process, &wire->stack, false, wire->header.time_ns,
+					   &thread->out_stack, err);
 }
 
 static int account_write(struct fperf_aggregate *agg, const struct fperf_thread *thread, uint64_t time_ns,
@@ -197,13 +201,11 @@ static int offcpu_convert(struct fperf_aggregate *agg, const struct wire_record 
 	if (fperf_task_table__mentioned(&agg->tasks, &offcpu->next, record.out_ns, &record.next, err) ||
 	    fperf_task_table__mentioned(&agg->tasks, &offcpu->prev, record.in_ns, &record.prev, err) ||
 	    fperf_task_table__mentioned(&agg->tasks, &offcpu->waker, record.wake_ns, &record.waker, err) ||
-	    offcpu_stack(agg, thread, wire, &record.stack, err))
+	    offcpu_stack(agg, thread, wire, &record.stack, err) || offcpu_complete(agg, thread, &record, err))
 		return err->code;
-	offcpu_complete(agg, thread, &record);
 	offcpu_clamp(agg, &record);
 	offcpu_account(thread, offcpu->cpu_ns, &record);
-	free(thread->at_start);
-	thread->at_start = NULL;
+	fperf_thread__forget_start(thread);
 	if (fperf_writer__add(agg->options.writer, FPERF_RECORD_OFFCPU, &record, err))
 		return err->code;
 	return record.flags & FPERF_OFFCPU_EXITED
@@ -389,8 +391,8 @@ static int at_start_keep(struct fperf_aggregate *agg, struct fperf_thread *threa
 		.cpu_ns = task->cpu_ns,
 	};
 	thread->at_start = at_start;
-	return fperf_aggregate__stack(agg, thread->process, &wire->stack, NULL, false, FPERF_SOURCE_SCHED,
-				      &at_start->stack, err);
+	return fperf_aggregate__keep_stack(agg, thread->process, &wire->stack, true, task->header.time_ns,
+					   &at_start->stack, err);
 }
 
 /* A thread as the scan at the start or at the end of recording found it. */
@@ -410,10 +412,8 @@ static int task_convert(struct fperf_aggregate *agg, const struct wire_record *w
 	if (!thread->seen_by_scan && !thread->seen_by_sched && !task->on_cpu &&
 	    at_start_keep(agg, thread, wire, err))
 		return err->code;
-	if (thread->at_start && thread->at_start->cpu_ns != task->cpu_ns) {
-		free(thread->at_start); /* it ran in between: its first interval was lost */
-		thread->at_start = NULL;
-	}
+	if (thread->at_start && thread->at_start->cpu_ns != task->cpu_ns)
+		fperf_thread__forget_start(thread); /* it ran in between: its first interval was lost */
 	thread->seen_by_scan = true;
 	return account_write(agg, thread, task->header.time_ns, task->cpu_ns, err);
 }

@@ -3,6 +3,8 @@
 
 #include "frameperf/meta.h"
 
+#include <errno.h>
+
 int fperf_aggregate__write_losses(struct fperf_aggregate *agg, uint64_t time_ns, struct fperf_error *err)
 {
 	struct fperf_rec_loss record = {.time_ns = time_ns};
@@ -36,9 +38,11 @@ static int idle_thread_write(struct fperf_aggregate *agg, const struct fperf_thr
 		.state = at_start->state,
 		.syscall = at_start->syscall,
 		.args = {at_start->args[0], at_start->args[1], at_start->args[2]},
-		.stack = at_start->stack,
 	};
 
+	if (fperf_aggregate__intern(agg, at_start->stack.outcome, at_start->stack.frames,
+				    (uint32_t)at_start->stack.count, FPERF_SOURCE_SCHED, &record.stack, err))
+		return err->code;
 	if (thread->start_ns > record.out_ns && thread->start_ns < end_ns)
 		record.out_ns = thread->start_ns;
 	return fperf_writer__add(agg->options.writer, FPERF_RECORD_OFFCPU, &record, err);
@@ -57,19 +61,41 @@ static int threads_finish(struct fperf_aggregate *agg, uint64_t end_ns, struct f
 	return 0;
 }
 
+static int failures_sum(const struct fperf_aggregate *agg, struct fperf_map *sums)
+{
+	for (size_t i = 0; i < agg->epoch_count; i++) {
+		uint64_t key, count, before;
+		size_t cursor = 0;
+
+		while (fperf_map__next(&agg->epochs[i].unwind_failures, &cursor, &key, &count)) {
+			before = 0;
+			fperf_map__get(sums, key, &before);
+			if (fperf_map__set(sums, key, before + count))
+				return -ENOMEM;
+		}
+	}
+	return 0;
+}
+
 static int failures_write(struct fperf_aggregate *agg, struct fperf_error *err)
 {
 	struct fperf_rec_unwind_failure record;
+	struct fperf_map sums = {0};
 	size_t cursor = 0;
 	uint64_t key;
+	int result =
+		failures_sum(agg, &sums) ? fperf_error__no_memory(err, "the counts of failed unwinds") : 0;
 
-	while (fperf_map__next(&agg->unwind_failures, &cursor, &key, &record.count)) {
+	while (!result && fperf_map__next(&sums, &cursor, &key, &record.count)) {
 		record.module = (uint32_t)(key >> 8);
+		result = fperf_module_table__mention(agg->modules, record.module, err);
 		record.outcome = (uint8_t)key;
-		if (fperf_writer__add(agg->options.writer, FPERF_RECORD_UNWIND_FAILURE, &record, err))
-			return err->code;
+		result = result ? result
+				: fperf_writer__add(agg->options.writer, FPERF_RECORD_UNWIND_FAILURE, &record,
+						    err);
 	}
-	return 0;
+	fperf_map__free(&sums);
+	return result;
 }
 
 static int totals_write(struct fperf_aggregate *agg, struct fperf_error *err)

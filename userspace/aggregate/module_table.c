@@ -23,7 +23,9 @@
 struct fperf_module_table {
 	struct fperf_writer *writer;
 	struct fperf_strtab *keys; /* identities as bytes */
-	struct fperf_map by_key;   /* id in `keys` -> index in `modules` */
+	struct fperf_map by_key;   /* id in `keys` -> pointer */
+	struct fperf_map by_id;	   /* pointers */
+	uint32_t last_id;
 	struct fperf_module **modules;
 	size_t count, capacity;
 	struct fperf_buf key; /* scratch */
@@ -55,6 +57,11 @@ struct fperf_module_table *fperf_module_table__new(struct fperf_writer *writer)
 	return table;
 }
 
+void fperf_module_table__set_writer(struct fperf_module_table *table, struct fperf_writer *writer)
+{
+	table->writer = writer;
+}
+
 static void module_free(struct fperf_module *module)
 {
 	free(module->path);
@@ -70,6 +77,7 @@ void fperf_module_table__free(struct fperf_module_table *table)
 		module_free(table->modules[i]);
 	free(table->modules);
 	fperf_map__free(&table->by_key);
+	fperf_map__free(&table->by_id);
 	fperf_strtab__free(table->keys);
 	fperf_buf__free(&table->key);
 	free(table);
@@ -236,11 +244,9 @@ static uint32_t key_by_rest(struct fperf_module_table *table, const struct candi
 
 static struct fperf_module *module_by_key(const struct fperf_module_table *table, uint32_t key)
 {
-	uint64_t index;
+	uint64_t at;
 
-	if (!key || !fperf_map__get(&table->by_key, key, &index))
-		return NULL;
-	return table->modules[index];
+	return key && fperf_map__get(&table->by_key, key, &at) ? (struct fperf_module *)(uintptr_t)at : NULL;
 }
 
 static int segments_copy(struct fperf_module *module, const struct fperf_elf *elf)
@@ -263,6 +269,14 @@ static int segments_copy(struct fperf_module *module, const struct fperf_elf *el
 	return 0;
 }
 
+static int module_write(struct fperf_module_table *table, struct fperf_module *module,
+			struct fperf_error *err)
+{
+	module->record.path = fperf_writer__text(table->writer, module->path);
+	module->written = true;
+	return fperf_writer__add(table->writer, FPERF_RECORD_MODULE, &module->record, err);
+}
+
 static struct fperf_module *module_new(struct fperf_module_table *table, struct candidate *candidate,
 				       struct fperf_error *err)
 {
@@ -270,17 +284,17 @@ static struct fperf_module *module_new(struct fperf_module_table *table, struct 
 
 	if (!module)
 		goto no_memory;
-	module->id = (uint32_t)table->count + 1;
+	module->id = ++table->last_id;
 	module->kind = candidate->record.kind;
 	module->path = strndup(candidate->path, candidate->path_size);
 	if (!module->path || (candidate->elf && segments_copy(module, candidate->elf)))
 		goto no_memory;
 	candidate->record.id = module->id;
-	candidate->record.path = fperf_writer__string(table->writer, candidate->path, candidate->path_size);
-	if (fperf_writer__add(table->writer, FPERF_RECORD_MODULE, &candidate->record, err))
+	module->record = candidate->record;
+	if (module_write(table, module, err))
 		goto fail;
 	place = fperf_vec__push(&table->modules, &table->count, &table->capacity);
-	if (!place)
+	if (!place || fperf_map__set(&table->by_id, module->id, (uintptr_t)module))
 		goto no_memory;
 	*place = module;
 	return module;
@@ -297,7 +311,7 @@ fail:
 static void key_remember(struct fperf_module_table *table, uint32_t key, const struct fperf_module *module)
 {
 	if (key)
-		fperf_map__set(&table->by_key, key, module->id - 1);
+		fperf_map__set(&table->by_key, key, (uintptr_t)module);
 }
 
 const struct fperf_module *fperf_module_table__add(struct fperf_module_table *table,
@@ -418,9 +432,73 @@ bool fperf_module__holds(const struct fperf_module *module, uint64_t known_start
 	return false;
 }
 
-const struct fperf_module *fperf_module_table__get(const struct fperf_module_table *table, uint32_t id)
+struct fperf_module *fperf_module_table__get(const struct fperf_module_table *table, uint32_t id)
 {
-	return id && id <= table->count ? table->modules[id - 1] : NULL;
+	uint64_t at;
+
+	return fperf_map__get(&table->by_id, id, &at) ? (struct fperf_module *)(uintptr_t)at : NULL;
+}
+
+int fperf_module_table__mention(struct fperf_module_table *table, uint32_t id, struct fperf_error *err)
+{
+	struct fperf_module *module = fperf_module_table__get(table, id);
+
+	return module && !module->written ? module_write(table, module, err) : 0;
+}
+
+/* The keys under which wanted modules are found, and nothing else. */
+static int keys_renew(const struct fperf_module_table *table, struct fperf_strtab *keys,
+		      struct fperf_map *by_key, struct fperf_map *by_id)
+{
+	uint64_t key, at;
+	size_t cursor = 0;
+
+	while (fperf_map__next(&table->by_key, &cursor, &key, &at)) {
+		const struct fperf_module *module = (const struct fperf_module *)(uintptr_t)at;
+		size_t size;
+		const char *bytes = fperf_strtab__get(table->keys, (uint32_t)key, &size);
+		uint32_t id = module->wanted ? fperf_strtab__intern(keys, bytes, size) : 0;
+
+		if (module->wanted && (!id || fperf_map__set(by_key, id, at)))
+			return -ENOMEM;
+	}
+	for (size_t i = 0; i < table->count; i++)
+		if (table->modules[i]->wanted &&
+		    fperf_map__set(by_id, table->modules[i]->id, (uintptr_t)table->modules[i]))
+			return -ENOMEM;
+	return 0;
+}
+
+int fperf_module_table__epoch(struct fperf_module_table *table)
+{
+	struct fperf_map by_key = {0}, by_id = {0};
+	struct fperf_strtab *keys = fperf_strtab__new();
+	size_t kept = 0;
+
+	if (!keys || keys_renew(table, keys, &by_key, &by_id)) {
+		fperf_strtab__free(keys);
+		fperf_map__free(&by_key);
+		fperf_map__free(&by_id);
+		return -ENOMEM;
+	}
+	fperf_strtab__free(table->keys);
+	fperf_map__free(&table->by_key);
+	fperf_map__free(&table->by_id);
+	table->keys = keys;
+	table->by_key = by_key;
+	table->by_id = by_id;
+	for (size_t i = 0; i < table->count; i++) {
+		struct fperf_module *module = table->modules[i];
+
+		if (!module->wanted) {
+			module_free(module);
+			continue;
+		}
+		module->wanted = module->written = false;
+		table->modules[kept++] = module;
+	}
+	table->count = kept;
+	return 0;
 }
 
 uint32_t fperf_module_table__count(const struct fperf_module_table *table)

@@ -57,17 +57,21 @@ static int kernel_frames(struct fperf_aggregate *agg, const struct fperf_stack_i
 {
 	if (!input->head.kernel_count)
 		return 0;
-	if (!agg->kernel)
-		agg->kernel = fperf_module_table__add_kernel(agg->modules, agg->options.kernel_base, err);
-	if (!agg->kernel)
-		return err->code;
+	if (!agg->kernel) {
+		const struct fperf_module *kernel =
+			fperf_module_table__add_kernel(agg->modules, agg->options.kernel_base, err);
+
+		if (!kernel)
+			return err->code;
+		agg->kernel = kernel->id;
+	}
 	for (uint32_t i = 0; i < input->head.kernel_count; i++) {
 		uint64_t address = address_at(input->kernel, i);
 
 		if (!address)
 			continue;
 		agg->frames[(*count)++] = (struct fperf_stack_frame){
-			.module = agg->kernel->id,
+			.module = agg->kernel,
 			.kind = leaf_is_pc && i == 0 ? FPERF_FRAME_PC : FPERF_FRAME_RETURN,
 			.kernel = 1,
 			.offset = address - agg->options.kernel_base,
@@ -76,11 +80,13 @@ static int kernel_frames(struct fperf_aggregate *agg, const struct fperf_stack_i
 	return 0;
 }
 
-static int kernel_addresses_keep(struct fperf_aggregate *agg, uint32_t count, struct fperf_error *err)
+static int kernel_addresses_keep(struct fperf_aggregate *agg, const struct fperf_stack_frame *frames,
+				 uint32_t count, struct fperf_error *err)
 {
-	for (uint32_t i = 0; i < count && agg->frames[i].kernel; i++)
-		if (fperf_map__set(&agg->kernel_addresses, agg->frames[i].offset + agg->options.kernel_base,
-				   1))
+	struct fperf_map *addresses = &fperf_aggregate__current(agg)->kernel_addresses;
+
+	for (uint32_t i = 0; i < count && frames[i].kernel; i++)
+		if (fperf_map__set(addresses, frames[i].offset + agg->options.kernel_base, 1))
 			return fperf_error__no_memory(err, "the set of kernel addresses");
 	return 0;
 }
@@ -89,28 +95,28 @@ static int failure_count(struct fperf_aggregate *agg, struct fperf_process *proc
 			 const struct fperf_wire_stack *head, struct fperf_error *err)
 {
 	uint64_t address = head->failed_at & ~FPERF_WIRE_PC_BIT, key, count = 0;
+	struct fperf_map *failures = &fperf_aggregate__current(agg)->unwind_failures;
 	const struct fperf_mapping *mapping =
 		address ? fperf_mapping_set__find(&process->maps, address) : NULL;
 
 	if (!outcome_is_failure(head->outcome))
 		return 0;
 	key = (mapping ? (uint64_t)mapping->module << 8 : 0) | head->outcome;
-	fperf_map__get(&agg->unwind_failures, key, &count);
-	if (fperf_map__set(&agg->unwind_failures, key, count + 1))
+	fperf_map__get(failures, key, &count);
+	if (fperf_map__set(failures, key, count + 1))
 		return fperf_error__no_memory(err, "the counts of failed unwinds");
 	return 0;
 }
 
-int fperf_aggregate__keep_out_stack(struct fperf_aggregate *agg, struct fperf_thread *thread,
-				    const struct fperf_stack_input *input, uint64_t out_ns,
-				    struct fperf_error *err)
+int fperf_aggregate__keep_stack(struct fperf_aggregate *agg, struct fperf_process *process,
+				const struct fperf_stack_input *input, bool kernel, uint64_t out_ns,
+				struct fperf_out_stack *out, struct fperf_error *err)
 {
-	struct fperf_out_stack *out = &thread->out_stack;
 	uint32_t count = 0;
 
 	out->out_ns = 0;
-	if (failure_count(agg, thread->process, &input->head, err) ||
-	    user_frames(agg, thread->process, input, &count, err))
+	if ((kernel && kernel_frames(agg, input, false, &count, err)) ||
+	    failure_count(agg, process, &input->head, err) || user_frames(agg, process, input, &count, err))
 		return err->code;
 	if (fperf_vec__grow((void **)&out->frames, &out->capacity, count, sizeof(*out->frames)))
 		return fperf_error__no_memory(err, "the stack of a thread");
@@ -122,33 +128,47 @@ int fperf_aggregate__keep_out_stack(struct fperf_aggregate *agg, struct fperf_th
 	return 0;
 }
 
-int fperf_aggregate__stack(struct fperf_aggregate *agg, struct fperf_process *process,
-			   const struct fperf_stack_input *input, const struct fperf_out_stack *user,
-			   bool leaf_is_pc, enum fperf_source source, uint32_t *id, struct fperf_error *err)
+int fperf_aggregate__intern(struct fperf_aggregate *agg, uint8_t outcome,
+			    const struct fperf_stack_frame *frames, uint32_t count, enum fperf_source source,
+			    uint32_t *id, struct fperf_error *err)
 {
-	struct fperf_rec_stack record = {.outcome = input->head.outcome, .frames = agg->frames};
+	struct fperf_rec_stack record = {.outcome = outcome, .count = count, .frames = frames};
 	bool is_new;
 
 	*id = 0;
-	if (kernel_frames(agg, input, leaf_is_pc, &record.count, err))
-		return err->code;
-	if (user) {
-		for (size_t i = 0; i < user->count; i++)
-			agg->frames[record.count++] = user->frames[i];
-		record.outcome = user->outcome;
-	} else if (failure_count(agg, process, &input->head, err) ||
-		   user_frames(agg, process, input, &record.count, err)) {
-		return err->code;
-	}
-	if (!record.count && record.outcome == FPERF_STACK_NONE)
+	if (!count && outcome == FPERF_STACK_NONE)
 		return 0;
-	*id = fperf_stack_table__intern(agg->stacks, record.outcome, agg->frames, record.count, &is_new);
+	*id = fperf_stack_table__intern(agg->stacks, outcome, frames, count, &is_new);
 	if (!*id)
 		fperf_aggregate__count_lost(agg, source, FPERF_LOSS_TABLE_FULL, 1);
 	if (!is_new)
 		return 0;
 	record.id = *id;
-	if (kernel_addresses_keep(agg, record.count, err))
+	if (kernel_addresses_keep(agg, frames, count, err))
 		return err->code;
+	for (uint32_t i = 0; i < count; i++)
+		if (fperf_module_table__mention(agg->modules, frames[i].module, err))
+			return err->code;
 	return fperf_writer__add(agg->options.writer, FPERF_RECORD_STACK, &record, err);
+}
+
+int fperf_aggregate__stack(struct fperf_aggregate *agg, struct fperf_process *process,
+			   const struct fperf_stack_input *input, const struct fperf_out_stack *user,
+			   bool leaf_is_pc, enum fperf_source source, uint32_t *id, struct fperf_error *err)
+{
+	uint8_t outcome = input->head.outcome;
+	uint32_t count = 0;
+
+	*id = 0;
+	if (kernel_frames(agg, input, leaf_is_pc, &count, err))
+		return err->code;
+	if (user) {
+		for (size_t i = 0; i < user->count; i++)
+			agg->frames[count++] = user->frames[i];
+		outcome = user->outcome;
+	} else if (failure_count(agg, process, &input->head, err) ||
+		   user_frames(agg, process, input, &count, err)) {
+		return err->code;
+	}
+	return fperf_aggregate__intern(agg, outcome, agg->frames, count, source, id, err);
 }

@@ -1,5 +1,6 @@
 #include "aggregate/stack_table.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -35,7 +36,9 @@ struct fperf_stack_table {
 	struct level second;
 	struct level old; /* while growing: slots below `moved` are also in `second` */
 	size_t moved;
-	size_t used; /* stacks in the table; ids are 1 .. used */
+	size_t used; /* stacks in the table; ids are base + 1 .. base + used */
+	uint32_t base;
+	uint64_t forgotten; /* stacks before the last restart */
 	struct block *blocks;
 	uint32_t limit;
 	uint64_t (*hash)(const void *bytes, size_t size);
@@ -74,14 +77,43 @@ struct fperf_stack_table *fperf_stack_table__new(const struct fperf_stack_table_
 	return table;
 }
 
-void fperf_stack_table__free(struct fperf_stack_table *table)
+static void blocks_free(struct fperf_stack_table *table)
 {
-	if (!table)
-		return;
 	for (struct block *block = table->blocks, *next; block; block = next) {
 		next = block->next;
 		free(block);
 	}
+	table->blocks = NULL;
+}
+
+int fperf_stack_table__restart(struct fperf_stack_table *table)
+{
+	struct level fresh = {.capacity = FPERF_STACK_TABLE_SECOND_LEVEL};
+
+	fresh.slots = calloc(fresh.capacity, sizeof(*fresh.slots));
+	if (!fresh.slots)
+		return -ENOMEM;
+	blocks_free(table);
+	free(table->second.slots);
+	free(table->old.slots);
+	memset(table->first, 0, sizeof(table->first));
+	table->second = fresh;
+	table->old = (struct level){0};
+	table->moved = 0;
+	table->base += (uint32_t)table->used;
+	if (table->base > UINT32_MAX / 2) /* long after all that had low ids are gone */
+		table->base = 0;
+	table->forgotten += table->used;
+	table->used = 0;
+	table->stats.bytes = sizeof(*table) + fresh.capacity * sizeof(struct slot);
+	return 0;
+}
+
+void fperf_stack_table__free(struct fperf_stack_table *table)
+{
+	if (!table)
+		return;
+	blocks_free(table);
 	free(table->second.slots);
 	free(table->old.slots);
 	free(table);
@@ -224,7 +256,7 @@ static bool stack_add(struct fperf_stack_table *table, uint64_t hash, size_t siz
 	*added = (struct slot){.hash = hash, .size = (uint32_t)size, .coded = coded_keep(table, size)};
 	if (!added->coded)
 		return false;
-	added->id = (uint32_t)++table->used;
+	added->id = table->base + (uint32_t)++table->used;
 	level_insert(&table->second, added);
 	return true;
 }
@@ -271,7 +303,7 @@ uint32_t fperf_stack_table__intern(struct fperf_stack_table *table, uint8_t outc
 void fperf_stack_table__stats(const struct fperf_stack_table *table, struct fperf_stack_table_stats *stats)
 {
 	*stats = table->stats;
-	stats->stacks = table->used;
+	stats->stacks = table->forgotten + table->used;
 	stats->second_level_slots = table->second.capacity;
 	stats->second_level_used = table->used;
 	stats->growing = table->old.slots != NULL;

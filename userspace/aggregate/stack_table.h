@@ -30,7 +30,7 @@ struct fperf_stack_table_options {
 };
 
 struct fperf_stack_table_stats {
-	uint64_t stacks;
+	uint64_t stacks; /* different ones since the last restart, all before it */
 	uint64_t lookups;
 	uint64_t first_level_hits;
 	uint64_t second_level_hits;
@@ -56,6 +56,9 @@ void fperf_stack_table__free(struct fperf_stack_table *table);
 #define FPERF_STACK_TABLE_DEPTH 512
 uint32_t fperf_stack_table__intern(struct fperf_stack_table *table, uint8_t outcome,
 				   const struct fperf_stack_frame *frames, uint32_t count, bool *is_new);
+
+/* Forgets all stacks; ids go on from where they were. -ENOMEM leaves the table as it was. */
+int fperf_stack_table__restart(struct fperf_stack_table *table);
 
 void fperf_stack_table__stats(const struct fperf_stack_table *table, struct fperf_stack_table_stats *stats);
 

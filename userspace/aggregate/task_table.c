@@ -36,18 +36,34 @@ static void process_free_maps(struct fperf_process *process)
 	fperf_neighbour__free(&process->neighbour);
 }
 
+void fperf_process__free(struct fperf_process *process)
+{
+	process_free_maps(process);
+	free(process->exe);
+	free(process);
+}
+
+void fperf_thread__forget_start(struct fperf_thread *thread)
+{
+	if (thread->at_start)
+		free(thread->at_start->stack.frames);
+	free(thread->at_start);
+	thread->at_start = NULL;
+}
+
+void fperf_thread__free(struct fperf_thread *thread)
+{
+	fperf_thread__forget_start(thread);
+	free(thread->out_stack.frames);
+	free(thread);
+}
+
 void fperf_task_table__free(struct fperf_task_table *table)
 {
-	for (size_t i = 0; i < table->process_count; i++) {
-		process_free_maps(table->processes[i]);
-		free(table->processes[i]->exe);
-		free(table->processes[i]);
-	}
-	for (size_t i = 0; i < table->thread_count; i++) {
-		free(table->threads[i]->at_start);
-		free(table->threads[i]->out_stack.frames);
-		free(table->threads[i]);
-	}
+	for (size_t i = 0; i < table->process_count; i++)
+		fperf_process__free(table->processes[i]);
+	for (size_t i = 0; i < table->thread_count; i++)
+		fperf_thread__free(table->threads[i]);
 	free(table->processes);
 	free(table->threads);
 	free(table->new_images);
@@ -68,20 +84,20 @@ static void name_set(char name[FPERF_COMM_SIZE + 1], const char *text)
 
 struct fperf_process *fperf_task_table__process(const struct fperf_task_table *table, uint32_t pid)
 {
-	uint64_t index;
+	uint64_t at;
 
-	return fperf_map__get(&table->by_pid, pid, &index) ? table->processes[index] : NULL;
+	return fperf_map__get(&table->by_pid, pid, &at) ? (struct fperf_process *)(uintptr_t)at : NULL;
 }
 
 struct fperf_thread *fperf_task_table__thread(const struct fperf_task_table *table, uint32_t tid)
 {
-	uint64_t index;
+	uint64_t at;
 
-	return fperf_map__get(&table->by_tid, tid, &index) ? table->threads[index] : NULL;
+	return fperf_map__get(&table->by_tid, tid, &at) ? (struct fperf_thread *)(uintptr_t)at : NULL;
 }
 
-static int process_write(struct fperf_task_table *table, const struct fperf_process *process,
-			 struct fperf_error *err)
+int fperf_task_table__write_process(struct fperf_task_table *table, const struct fperf_process *process,
+				    struct fperf_error *err)
 {
 	struct fperf_rec_process record = {
 		.id = process->id,
@@ -98,8 +114,8 @@ static int process_write(struct fperf_task_table *table, const struct fperf_proc
 	return fperf_writer__add(table->writer, FPERF_RECORD_PROCESS, &record, err);
 }
 
-static int thread_write(struct fperf_task_table *table, const struct fperf_thread *thread,
-			struct fperf_error *err)
+int fperf_task_table__write_thread(struct fperf_task_table *table, const struct fperf_thread *thread,
+				   struct fperf_error *err)
 {
 	struct fperf_rec_thread record = {
 		.id = thread->id,
@@ -127,7 +143,7 @@ static struct fperf_process *process_new(struct fperf_task_table *table, uint32_
 		return NULL;
 	}
 	*place = process;
-	process->id = (uint32_t)table->process_count;
+	process->id = ++table->last_process;
 	process->pid = pid;
 	name_set(process->name, name);
 	return process;
@@ -148,12 +164,12 @@ static struct fperf_thread *thread_new(struct fperf_task_table *table, struct fp
 		return NULL;
 	}
 	*place = thread;
-	thread->id = (uint32_t)table->thread_count;
+	thread->id = ++table->last_thread;
 	thread->process = process;
 	thread->tid = tid;
 	thread->start_ns = start_ns;
 	name_set(thread->name, name);
-	return thread_write(table, thread, err) ? NULL : thread;
+	return fperf_task_table__write_thread(table, thread, err) ? NULL : thread;
 }
 
 static bool start_fits(uint64_t known_ns, uint64_t start_ns)
@@ -177,9 +193,9 @@ static int process_enter(struct fperf_task_table *table, struct fperf_process *p
 {
 	process->target = true;
 	process->older = fperf_task_table__process(table, process->pid);
-	if (fperf_map__set(&table->by_pid, process->pid, process->id - 1))
+	if (fperf_map__set(&table->by_pid, process->pid, (uintptr_t)process))
 		return fperf_error__no_memory(err, "the table of processes");
-	return process_write(table, process, err);
+	return fperf_task_table__write_process(table, process, err);
 }
 
 /* Fills in what was not known before. */
@@ -202,7 +218,7 @@ static int process_complete(struct fperf_task_table *table, struct fperf_process
 	}
 	if (*exe && (!process->exe || strcmp(process->exe, exe) != 0))
 		return fperf_task_table__set_exe(table, process, exe, err);
-	return changed ? process_write(table, process, err) : 0;
+	return changed ? fperf_task_table__write_process(table, process, err) : 0;
 }
 
 int fperf_task_table__set_exe(struct fperf_task_table *table, struct fperf_process *process, const char *exe,
@@ -214,7 +230,7 @@ int fperf_task_table__set_exe(struct fperf_task_table *table, struct fperf_proce
 		return fperf_error__no_memory(err, "the path of a program");
 	free(process->exe);
 	process->exe = copy;
-	return process_write(table, process, err);
+	return fperf_task_table__write_process(table, process, err);
 }
 
 struct fperf_process *fperf_task_table__add_process(struct fperf_task_table *table, uint32_t pid,
@@ -250,7 +266,7 @@ struct fperf_thread *fperf_task_table__add_thread(struct fperf_task_table *table
 		if (known->name[0] || !*name)
 			return known;
 		name_set(known->name, name);
-		return thread_write(table, known, err) ? NULL : known;
+		return fperf_task_table__write_thread(table, known, err) ? NULL : known;
 	}
 	if (known && !known->end_ns)
 		known->end_ns = start_ns ? start_ns : process->start_ns;
@@ -258,7 +274,7 @@ struct fperf_thread *fperf_task_table__add_thread(struct fperf_task_table *table
 	if (!thread)
 		return NULL;
 	thread->older = known;
-	if (fperf_map__set(&table->by_tid, tid, thread->id - 1)) {
+	if (fperf_map__set(&table->by_tid, tid, (uintptr_t)thread)) {
 		fperf_error__no_memory(err, "the table of threads");
 		return NULL;
 	}
@@ -307,24 +323,24 @@ static struct fperf_process *other_process(struct fperf_task_table *table, uint3
 {
 	const char *leader = pid == tid ? name : "";
 	struct fperf_process *process = NULL;
-	uint64_t index;
+	uint64_t at;
 
-	if (fperf_map__get(&table->other_by_pid, pid, &index))
-		process = table->processes[index];
+	if (fperf_map__get(&table->other_by_pid, pid, &at))
+		process = (struct fperf_process *)(uintptr_t)at;
 	if (process && (!*leader || strcmp(process->name, leader) == 0))
 		return process;
 	if (process && !process->name[0]) {
 		name_set(process->name, leader);
-		return process_write(table, process, err) ? NULL : process;
+		return fperf_task_table__write_process(table, process, err) ? NULL : process;
 	}
 	process = process_new(table, pid, leader, err);
 	if (!process)
 		return NULL;
-	if (fperf_map__set(&table->other_by_pid, pid, process->id - 1)) {
+	if (fperf_map__set(&table->other_by_pid, pid, (uintptr_t)process)) {
 		fperf_error__no_memory(err, "the table of other processes");
 		return NULL;
 	}
-	return process_write(table, process, err) ? NULL : process;
+	return fperf_task_table__write_process(table, process, err) ? NULL : process;
 }
 
 static struct fperf_thread *other_thread(struct fperf_task_table *table, uint32_t pid, uint32_t tid,
@@ -336,20 +352,19 @@ static struct fperf_thread *other_thread(struct fperf_task_table *table, uint32_
 	} task = {.pid = pid, .tid = tid};
 	struct fperf_process *process;
 	struct fperf_thread *thread;
-	uint64_t key, index;
+	uint64_t key, at;
 
 	memcpy(task.name, name, strnlen(name, sizeof(task.name)));
 	/* Two tasks with one hash lie behind each other. */
-	for (key = fperf_fnv1a(&task, sizeof(task)); fperf_map__get(&table->other_by_task, key, &index);
-	     key++) {
-		thread = table->threads[index];
+	for (key = fperf_fnv1a(&task, sizeof(task)); fperf_map__get(&table->other_by_task, key, &at); key++) {
+		thread = (struct fperf_thread *)(uintptr_t)at;
 		if (thread->tid == tid && thread->process->pid == pid &&
 		    strncmp(thread->name, name, FPERF_COMM_SIZE) == 0)
 			return thread;
 	}
 	process = other_process(table, pid, tid, name, err);
 	thread = process ? thread_new(table, process, tid, 0, name, err) : NULL;
-	if (thread && fperf_map__set(&table->other_by_task, key, thread->id - 1)) {
+	if (thread && fperf_map__set(&table->other_by_task, key, (uintptr_t)thread)) {
 		fperf_error__no_memory(err, "the table of other threads");
 		return NULL;
 	}
@@ -496,22 +511,21 @@ void fperf_task_table__free_old_maps(struct fperf_task_table *table, uint64_t no
 
 void fperf_task_table__queue_image(struct fperf_task_table *table, struct fperf_process *process)
 {
-	uint32_t *id;
+	struct fperf_process **place;
 
 	if (process->image_queued)
 		return;
-	id = fperf_vec__push(&table->new_images, &table->new_image_count, &table->new_image_capacity);
-	if (!id)
+	place = fperf_vec__push(&table->new_images, &table->new_image_count, &table->new_image_capacity);
+	if (!place)
 		return;
-	*id = process->id;
+	*place = process;
 	process->image_queued = true;
 }
 
 bool fperf_task_table__next_new_image(struct fperf_task_table *table, uint32_t *pid)
 {
 	while (table->new_image_next < table->new_image_count) {
-		struct fperf_process *process =
-			table->processes[table->new_images[table->new_image_next++] - 1];
+		struct fperf_process *process = table->new_images[table->new_image_next++];
 
 		process->image_queued = false;
 		if (process->end_ns)

@@ -32,6 +32,7 @@ void fperf_neighbour__free(struct fperf_neighbour *neighbour); /* also resets to
 struct fperf_process {
 	uint32_t id, pid, ns_pid, parent, generation;
 	bool target;
+	bool wanted;	   /* scratch of fperf_task_table__epoch() */
 	bool image_queued; /* its maps should be read: not told by fperf_task_table__next_new_image() yet */
 	uint64_t birth_ns; /* of the pid: kept over exec */
 	uint64_t start_ns; /* of this identity */
@@ -43,6 +44,16 @@ struct fperf_process {
 	struct fperf_process *older; /* the bearer of the pid before this one */
 };
 
+/* A stack that is kept until it is needed: the user part of a switch-out until the interval that it opens
+ * ends.
+ */
+struct fperf_out_stack {
+	uint64_t out_ns; /* 0: none */
+	uint8_t outcome;
+	struct fperf_stack_frame *frames;
+	size_t count, capacity;
+};
+
 /* A thread that was off the CPU when recording began, as the start scan found it. */
 struct fperf_thread_at_start {
 	uint32_t state;
@@ -50,15 +61,7 @@ struct fperf_thread_at_start {
 	bool iowait;
 	uint64_t args[3];
 	uint64_t cpu_ns;
-	uint32_t stack;
-};
-
-/* The user stack of a switch-out, kept until the interval that it opens ends. */
-struct fperf_out_stack {
-	uint64_t out_ns; /* 0: none */
-	uint8_t outcome;
-	struct fperf_stack_frame *frames;
-	size_t count, capacity;
+	struct fperf_out_stack stack; /* out_ns 0: none */
 };
 
 struct fperf_thread {
@@ -69,6 +72,7 @@ struct fperf_thread {
 	char name[FPERF_COMM_SIZE + 1];
 	uint64_t renamed_ns;	    /* last rename; 0: none */
 	uint64_t rename_pending_ns; /* a rename that is not written yet, see fperf_task_table__rename() */
+	bool wanted;		    /* scratch of fperf_task_table__epoch() */
 	bool seen_by_scan, seen_by_sched;
 	struct fperf_thread_at_start *at_start; /* NULL: was running, or its first interval was seen */
 	struct fperf_out_stack out_stack;
@@ -78,16 +82,23 @@ struct fperf_thread {
 	struct fperf_thread *older; /* the bearer of the tid before this one */
 };
 
+void fperf_thread__forget_start(struct fperf_thread *thread); /* frees at_start */
+
+/* For the table's own files. */
+void fperf_process__free(struct fperf_process *process);
+void fperf_thread__free(struct fperf_thread *thread);
+
 struct fperf_task_table {
 	struct fperf_writer *writer;
 	struct fperf_process **processes;
 	size_t process_count, process_capacity;
 	struct fperf_thread **threads;
 	size_t thread_count, thread_capacity;
-	struct fperf_map by_pid, by_tid; /* target: id -> index of the latest */
-	struct fperf_map other_by_pid;	 /* mentioned only: pid -> index */
-	struct fperf_map other_by_task;	 /* mentioned only: hash of (pid, tid, name) -> index */
-	uint32_t *new_images;		 /* ids of processes */
+	uint32_t last_process, last_thread; /* ids given out */
+	struct fperf_map by_pid, by_tid;    /* target: id -> pointer to the latest */
+	struct fperf_map other_by_pid;	    /* mentioned only: pid -> pointer */
+	struct fperf_map other_by_task;	    /* mentioned only: hash of (pid, tid, name) -> pointer */
+	struct fperf_process **new_images;
 	size_t new_image_count, new_image_capacity, new_image_next;
 	struct fperf_process **ended; /* in order of time; before `ended_next` their mappings are freed */
 	size_t ended_count, ended_capacity, ended_next;
@@ -146,5 +157,16 @@ bool fperf_task_table__next_new_image(struct fperf_task_table *table, uint32_t *
 /* Sets what is known of the program's path; writes the process record again if that changes it. */
 int fperf_task_table__set_exe(struct fperf_task_table *table, struct fperf_process *process, const char *exe,
 			      struct fperf_error *err);
+
+int fperf_task_table__write_process(struct fperf_task_table *table, const struct fperf_process *process,
+				    struct fperf_error *err);
+int fperf_task_table__write_thread(struct fperf_task_table *table, const struct fperf_thread *thread,
+				   struct fperf_error *err);
+
+/* Forgets whoever ended a while ago (and whoever `lives` says is gone), and all tasks outside of the target;
+ * writes everybody else again. */
+int fperf_task_table__epoch(struct fperf_task_table *table, uint64_t now_ns,
+			    bool (*lives)(void *context, uint32_t pid, uint32_t tid), void *context,
+			    struct fperf_error *err);
 
 #endif
