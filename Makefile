@@ -16,7 +16,7 @@ CFLAGS   ?= -O2 -g
 all_cflags  = -std=c17 -D_GNU_SOURCE $(warnings) $(CFLAGS) $(sanitize) -fno-omit-frame-pointer -fno-strict-aliasing \
 	      -Iinclude -Iuserspace -I$(BUILD)/skeleton -MMD -MP
 all_ldflags = $(LDFLAGS) $(sanitize)
-libs        = -lbpf -ldw -lelf -lzstd -llzma -ljansson -liberty -lpthread -lm
+libs        = -lbpf -ldw -lelf -lzstd -lz -llzma -ljansson -liberty -lpthread -lm
 bpf_cflags  = -O2 -g -std=gnu11 -target bpf -D__TARGET_ARCH_$(BPF_ARCH) -Wall -Wextra -Werror \
 	      -Wno-unused-parameter -Wno-missing-declarations -Iinclude -Ivmlinux -Ibpf
 

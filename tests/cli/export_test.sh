@@ -194,11 +194,11 @@ test_empty_and_damaged_sessions() {
 
 test_flipped_bits_are_survived() {
 	rich hostile
-	formats >formats
+	formats >list
 	python3 - <<-'P'
 		import os, random, subprocess
 		data = open('s.fperf', 'rb').read()
-		formats = open('formats').read().split()
+		formats = open("list").read().split()
 		assert len(formats) >= 2
 		random.seed(11)
 		for n in range(24):

@@ -8,7 +8,9 @@
 #include <string.h>
 
 static const struct fperf_export_ops *const formats[] = {
+	&fperf_export_pprof,
 	&fperf_export_folded,
+	&fperf_export_speedscope,
 	&fperf_export_csv,
 };
 

@@ -1,0 +1,153 @@
+# Exports read back by other people's readers: npm packages, protoc, speedscope in headless Chromium.
+# shellcheck shell=bash
+export PYTHONPATH=$TOP/tests/cli PYTHONDONTWRITEBYTECODE=1
+export READERS=$BUILD/readers
+
+# The npm packages of tests/exports, installed once a build. Without the registry this fails: a test that was not made has
+# not passed.
+need_readers() {
+	mkdir -p "$READERS"
+	cmp -s "$TOP/tests/exports/package-lock.json" "$READERS/installed" && return
+	cp "$TOP"/tests/exports/package*.json "$READERS"
+	(cd "$READERS" && timeout 50 npm ci --ignore-scripts --no-audit --no-fund --prefer-offline) ||
+		die "npm ci could not install the readers of tests/exports (no registry?)"
+	cp "$READERS/package-lock.json" "$READERS/installed"
+}
+
+rich() { # [hostile]: s.fperf and its report.json
+	"$MAKE_SESSION" "rich${1:+-$1}" s.fperf
+	"$FP" report --json s.fperf >report.json
+}
+
+test_pprof_by_its_npm_reader() {
+	local kind
+	need_readers
+	for kind in '' hostile; do
+		rich $kind
+		fp 0 export s.fperf --to pprof -o o.pb.gz
+		node "$TOP/tests/exports/read_pprof.cjs" o.pb.gz >o.json
+		python3 - <<-'P'
+			from exports import *
+			r, p = report(), json.load(open('o.json'))
+			names = [t for t, _ in p['types']]
+			assert p['types'][:3] == [['samples', 'count'], ['cpu', 'nanoseconds'], ['off_cpu', 'nanoseconds']]
+			assert p['defaultType'] == 'cpu' and p['period'] == ['cpu', 'nanoseconds', '1000000']
+			assert p['duration'] == '1000000000' and p['time'] == str(r['session']['started_unix_ns'])
+			value = lambda s, name: s['values'][names.index(name)]
+			assert sum(value(s, 'samples') for s in p['samples']) == r['quality']['samples']
+			assert sum(value(s, 'cpu') for s in p['samples']) == sampled_cpu(r)
+			total, own = collections.Counter(), collections.Counter()
+			for s in p['samples']:
+			    functions = [line['function'] for at in s['locations'] for line in at['lines']]
+			    for name in set(functions):
+			        total[name] += value(s, 'cpu')
+			    own[s['locations'][0]['lines'][-1]['function']] += value(s, 'cpu')
+			    assert value(s, 'off_cpu') == sum(s['values'][3:])
+			same_totals(total, r['hot'])
+			for h in r['hot']:
+			    assert own[h['function']] == h['self_ns'], h
+			# waits of the slow frame, by its label, are those of the ledger
+			slow = r['slow_frames'][0]
+			for ledger in slow['ledger']:
+			    for kind, ns in dict(ledger['blocked_ns'], runnable=ledger['runnable_ns'], preempted=ledger['preempted_ns']).items():
+			        got = sum(value(s, 'off_cpu_' + kind) for s in p['samples']
+			                  if s['labels'].get('frame') == slow['index'] and s['labels']['tid'] == ledger['tid'])
+			        assert got == ns, (ledger, kind, got)
+			threads = {(s['labels']['thread'], s['labels']['tid']) for s in p['samples']}
+			assert {('Worker 1', 4243), ('second', 4242), ('Loader', 4244)} <= threads, threads
+			# code of a file: its mapping, where it lay in memory, with its build ID
+			at = [at for s in p['samples'] for at in s['locations'] if at.get('mapping') and at['mapping']['file'].startswith('/opt')]
+			assert all(x['mapping']['buildId'] == bytes((i * 13 + 1) & 255 for i in range(20)).hex() for x in at)
+			assert {(x['mapping']['start'], x['mapping']['offset'], x['address']) for x in at} == {
+			    (str(0x555500001000), str(0x1000), str(0x555500001000 + 0x2344 - 0x1000))}, at[0]
+			for s in p['samples']:
+			    for x in s['locations']:
+			        assert not x.get('mapping') or int(x['mapping']['start']) <= int(x['address']) < int(x['mapping']['limit']), x
+		P
+	done
+	fp 0 export s.fperf --to pprof --frames 3-4 --thread 4242 -o o.pb.gz
+	node "$TOP/tests/exports/read_pprof.cjs" o.pb.gz >o.json
+	python3 -c "
+import json
+p = json.load(open('o.json'))
+assert {s['labels'].get('frame') for s in p['samples']} == {3, 4}
+assert {s['labels']['tid'] for s in p['samples']} == {4242}"
+}
+
+test_speedscope_by_its_schema() {
+	local kind
+	need_readers
+	for kind in '' hostile; do
+		rich $kind
+		fp 0 export s.fperf --to speedscope -o o.json
+		fp 0 export s.fperf --to speedscope --off-cpu --frames slow -o off.json
+		python3 - <<-'P'
+			import os
+			import jsonschema
+			from exports import *
+			r, s, off = report(), json.load(open('o.json')), json.load(open('off.json'))
+			release = os.environ['READERS'] + '/node_modules/speedscope/dist/release/'
+			schema = json.load(open(release + 'file-format-schema.json'))
+			for file in (s, off):
+			    jsonschema.validate(file, schema)
+			assert sum(sum(p['weights']) for p in s['profiles']) == sampled_cpu(r)
+			total = collections.Counter()
+			for p in s['profiles']:
+			    assert p['unit'] == 'nanoseconds' and p['endValue'] == sum(p['weights'])
+			    assert len(p['weights']) == len(p['samples'])
+			    for stack, ns in zip(p['samples'], p['weights']):
+			        for name in {s['shared']['frames'][f]['name'] for f in stack}:
+			            total[name] += ns
+			same_totals(total, r['hot'])
+			assert s['profiles'][s['activeProfileIndex']]['name'].endswith('(4242)')
+			locks = collections.Counter()
+			for p in off['profiles']:
+			    for stack, ns in zip(p['samples'], p['weights']):
+			        locks[p['name'], off['shared']['frames'][stack[-1]]['name']] += ns
+			ledger = next(l for l in r['slow_frames'][0]['ledger'] if l['tid'] == 4242)
+			assert locks[ledger['name'] + ' (4242)', '[lock]'] == ledger['blocked_ns']['lock'] == 30_000_000, locks
+		P
+	done
+	"$MAKE_SESSION" empty e.fperf
+	fp 0 export e.fperf --to speedscope -o e.json
+	python3 -c "
+import json, os, jsonschema
+jsonschema.validate(json.load(open('e.json')), json.load(open(os.environ['READERS'] + '/node_modules/speedscope/dist/release/file-format-schema.json')))"
+}
+
+# speedscope FILE: what its page shows after it has imported FILE, as text in page.
+speedscope() {
+	{
+		printf 'speedscope.loadFileFromBase64("%s", "' "$1"
+		base64 -w0 "$1"
+		printf '")'
+	} >file.js
+	timeout 50 chromium --headless --no-sandbox --disable-gpu --user-data-dir="$PWD/chromium" --allow-file-access-from-files \
+		--virtual-time-budget=10000 --dump-dom \
+		"file://$READERS/node_modules/speedscope/dist/release/index.html#localProfilePath=$PWD/file.js" >page 2>chromium.log ||
+		die "chromium: $(tail -n 3 chromium.log)"
+}
+
+test_speedscopes_own_importer() {
+	local kind
+	need_readers
+	for kind in '' hostile; do
+		rich $kind
+		fp 0 export s.fperf --to speedscope -o o.speedscope.json
+		speedscope o.speedscope.json
+		python3 - <<-'P'
+			import html, re
+			from exports import *
+			page = open('page', encoding='utf-8').read()
+			rows = re.findall(r'<tr title="([^"]*)".*?<td[^>]*>([\d.]+)ms</td></tr>', page, re.S)
+			got = {html.unescape(name): float(ms) for name, ms in rows}
+			want = {f"{t['name']} ({t['tid']})": t['cpu_ns'] / 1e6 for t in report()['threads'] if t['samples']}
+			assert got.keys() == want.keys(), (got, want)
+			assert all(abs(got[k] - want[k]) < 0.01 for k in want), (got, want)
+		P
+		fp 0 export s.fperf --to folded -o o.folded.txt
+		speedscope o.folded.txt
+		grep -q 'canvas' page || die 'it does not take the folded stacks'
+		lacks page 'Unrecognized format'
+	done
+}
