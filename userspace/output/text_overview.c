@@ -2,6 +2,7 @@
 #include "frameperf/meta.h"
 #include "output/text.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -73,6 +74,42 @@ static void recorded_line(const struct fperf_report *report, const struct fperf_
 	free(line);
 }
 
+static bool is_candidate(const struct fperf_rec_marker *marker)
+{
+	return marker->kind == FPERF_MARKER_FRAME && marker->note;
+}
+
+/* What became of the frame boundaries: those of the same fate in one paragraph, at the first of them. */
+static void candidates(const struct fperf_session *session, const struct fperf_rec_marker *markers,
+		       size_t count, size_t first, const struct fperf_paint *paint)
+{
+	char *line = NULL;
+	size_t size = 0;
+	FILE *stream;
+
+	for (size_t i = 0; i < first; i++)
+		if (is_candidate(&markers[i]) && markers[i].note == markers[first].note)
+			return;
+	stream = open_memstream(&line, &size);
+	if (!stream)
+		return;
+	for (size_t i = first; i < count; i++) {
+		const char *path = fperf_session__string(session, markers[i].path, NULL);
+		const char *slash = strrchr(path, '/');
+
+		if (is_candidate(&markers[i]) && markers[i].note == markers[first].note)
+			fprintf(stream, "%s%s in %s", i == first ? "" : ", ",
+				fperf_session__string(session, markers[i].name, NULL),
+				slash ? slash + 1 : path);
+	}
+	fprintf(stream, ": %s", fperf_session__string(session, markers[first].note, NULL));
+	if (fclose(stream) == 0) {
+		fperf_paint__put(paint, FPERF_STYLE_DIM, "%13s", "");
+		fperf_paint__paragraph(paint, FPERF_STYLE_DIM, 13, 15, line);
+	}
+	free(line);
+}
+
 /* Why there are no frames: what the frame source said, and what became of each candidate. */
 static void no_frames(const struct fperf_report *report, const struct fperf_paint *paint)
 {
@@ -80,25 +117,16 @@ static void no_frames(const struct fperf_report *report, const struct fperf_pain
 	const struct fperf_rec_source *source = fperf_report__source(session, FPERF_SOURCE_FRAME);
 	const char *reason = source ? fperf_session__string(session, source->reason, NULL) : "";
 	const struct fperf_rec_marker *markers;
-	size_t count = 0, boundaries = report->analysis->frame_count;
+	size_t count = 0;
 
 	fputc('\n', paint->stream);
 	fperf_paint__put(paint, FPERF_STYLE_WARN, "  no frames: ");
 	fperf_paint__paragraph(paint, FPERF_STYLE_PLAIN, 13, 13,
 			       reason[0] ? reason : "no frame boundary was seen while recording");
 	markers = fperf_session__records(session, FPERF_RECORD_MARKER, &count);
-	for (size_t i = 0; i < count && !boundaries; i++) {
-		const char *note = fperf_session__string(session, markers[i].note, NULL);
-		char *line = NULL;
-
-		if (markers[i].kind != FPERF_MARKER_FRAME || !note[0] ||
-		    asprintf(&line, "%s: %s", fperf_session__string(session, markers[i].name, NULL), note) <
-			    0)
-			continue;
-		fperf_paint__put(paint, FPERF_STYLE_DIM, "%13s", "");
-		fperf_paint__paragraph(paint, FPERF_STYLE_DIM, 13, 15, line);
-		free(line);
-	}
+	for (size_t i = 0; i < count && !report->analysis->frame_count; i++)
+		if (is_candidate(&markers[i]))
+			candidates(session, markers, count, i, paint);
 	fperf_paint__put(paint, FPERF_STYLE_DIM, "%13s", "");
 	fperf_paint__paragraph(paint, FPERF_STYLE_DIM, 13, 13,
 			       "If the game shows frames in another way, name the function that ends one: "
