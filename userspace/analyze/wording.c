@@ -69,6 +69,9 @@ static void append_by(struct fperf_buf *text, const struct fperf_verdict *verdic
 	append_thread(text, &verdict->by);
 	if (verdict->by.pid != verdict->thread.pid && verdict->by.pid)
 		fperf_buf__printf(text, " (pid %u)", verdict->by.pid);
+	else if (verdict->by.name && verdict->thread.name &&
+		 strcmp(verdict->by.name, verdict->thread.name) == 0)
+		fperf_buf__printf(text, " (tid %u)", verdict->by.tid); /* a name that says too little */
 	if (verdict->by_function) {
 		fperf_buf__printf(text, " in ");
 		append_function(text, verdict->by_function);
