@@ -2,6 +2,7 @@
 #include "load.h"
 #include "options.h"
 
+#include "analyze/results.h"
 #include "frameperf/meta.h"
 #include "output/names.h"
 #include "output/output.h"
@@ -158,6 +159,20 @@ static void show_markers(const struct fperf_paint *paint, const struct fperf_ses
 	}
 }
 
+/* Where only results are kept. Returns the number of samples. */
+static size_t samples_from_facts(const struct fperf_session *session, uint64_t outcomes[FPERF_STACK_OUTCOMES],
+				 uint64_t *stacks)
+{
+	uint64_t samples;
+
+	for (uint32_t i = FPERF_STACK_NONE + 1; i < FPERF_STACK_OUTCOMES; i++) {
+		fperf_results__fact(session, FPERF_FACT_STACKS, i, &outcomes[i]);
+		*stacks += outcomes[i];
+	}
+	fperf_results__fact(session, FPERF_FACT_SAMPLES, 0, &samples);
+	return samples;
+}
+
 /* How the stacks of samples and of waits ended. */
 static void show_quality(const struct fperf_paint *paint, const struct fperf_session *session)
 {
@@ -168,7 +183,9 @@ static void show_quality(const struct fperf_paint *paint, const struct fperf_ses
 	const struct fperf_rec_loss *loss = fperf_session__records(session, FPERF_RECORD_LOSS, &losses);
 
 	fperf_paint__heading(paint, "Quality", "");
-	for (size_t i = 0; i < samples; i++) {
+	if (fperf_results__level(session) < FPERF_LEVEL_EVENTS)
+		samples = samples_from_facts(session, outcomes, &stacks);
+	for (size_t i = 0; sample && i < samples; i++) {
 		const struct fperf_rec_stack *stack = fperf_session__stack(session, sample[i].stack);
 
 		if (!stack || stack->outcome >= FPERF_STACK_OUTCOMES || stack->outcome == FPERF_STACK_NONE)

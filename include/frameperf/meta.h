@@ -20,6 +20,8 @@
 #define FPERF_META_RECORDER_CPU_NS  "overhead.recorder_cpu_ns"
 #define FPERF_META_RECORDER_MAX_RSS "overhead.recorder_max_rss_bytes"
 
+#define FPERF_META_MEMORY_PEAK "target.memory_peak_bytes" /* largest resident memory of the target */
+
 /* Written by capture. */
 #define FPERF_META_START_NS	    "start_ns" /* CLOCK_MONOTONIC */
 #define FPERF_META_END_NS	    "end_ns"

@@ -102,7 +102,7 @@ LEDGER = array(obj(**THREAD, user_ns=count, kernel_ns=count, runnable_ns=count, 
                    blocked_ns=obj(lock=count, io=count, fault=count, gpu=count, sleep=count, event=count, other=count),
                    residual_ns=integer))
 FRAME = obj(index=count, start_ns=count, time_ns=count, active_ns=count, slow=boolean, verdict=maybe(VERDICT),
-            chain=Optional(CHAIN), ledger=Optional(LEDGER))
+            chain=Optional(maybe(CHAIN)), ledger=Optional(maybe(LEDGER)))
 HOT = array(obj(function=maybe(text), module=maybe(text), self_ns=count, total_ns=count, self_share=share, total_share=share))
 
 # `frames` has its count alone when frame boundaries were watched for and none came.
@@ -121,13 +121,14 @@ REPORT = obj(
     quality=obj(samples=maybe(count), sample_period_ns=maybe(count),
                 stacks=obj(complete_share=maybe(share), by_reason=mapping(count)), lost=mapping(count),
                 overhead=obj(bpf_ns=maybe(count), recorder_cpu_ns=maybe(count), recorder_max_rss_bytes=maybe(count))),
-    slow_frames=array(FRAME), frame=Optional(FRAME),
+    slow_frames=maybe(array(FRAME)), frame=Optional(FRAME),
     causes=array(obj(cause=CAUSE, frames=count, excess_ns=count)),
-    hot=HOT, hot_slow=HOT,
-    threads=array(obj(**THREAD, cpu_ns=maybe(count), samples=maybe(count), switches=maybe(count),
-                      run_queue_ns=maybe(obj(p50=count, p99=count, max=count)), stacks_complete_share=maybe(share))),
-    freq=array(obj(cpu=count, min_khz=maybe(count), max_khz=maybe(count), mean_khz=maybe(count), transitions=count,
-                   time_below_max_share=maybe(share))))
+    hot=maybe(HOT), hot_slow=maybe(HOT),
+    usage=obj(cpu_ns=maybe(count), memory_peak_bytes=maybe(count)),
+    threads=maybe(array(obj(**THREAD, cpu_ns=maybe(count), samples=maybe(count), switches=maybe(count),
+                      run_queue_ns=maybe(obj(p50=count, p99=count, max=count)), stacks_complete_share=maybe(share)))),
+    freq=maybe(array(obj(cpu=count, min_khz=maybe(count), max_khz=maybe(count), mean_khz=maybe(count), transitions=count,
+                   time_below_max_share=maybe(share)))))
 
 
 def meaning(r):
@@ -136,20 +137,24 @@ def meaning(r):
     for name in ("sample", "sched", "freq", "frame", "mark", "process"):
         if names.count(name) != 1:
             raise Bad(f"sources: {name} {names.count(name)} times")
+    level = r["session"]["level"]
+    for key in ("slow_frames", "hot", "hot_slow", "threads", "freq"):
+        if r[key] is None and (level is None or level > 1):
+            raise Bad(f"{key}: null, but the session has level {level}")
     if "frames" not in r:
         raise Bad("frames: missing")
     if r["frames"] is not None and r["frames"]["count"]:
         FRAMES(r["frames"], "frames")
-        if r["frames"]["slow"] != len(r["slow_frames"]):
+        if r["slow_frames"] is not None and r["frames"]["slow"] != len(r["slow_frames"]):
             raise Bad(f"slow_frames: {len(r['slow_frames'])}, but frames.slow is {r['frames']['slow']}")
-    for frame in r["slow_frames"]:
+    for frame in r["slow_frames"] or []:
         where = f"frame {frame['index']}"
         if not frame["slow"] or frame["verdict"] is None:
             raise Bad(f"{where}: slow, but has no verdict")
-        for link in frame.get("chain", []):
+        for link in frame.get("chain") or []:
             if link["to_ns"] < link["from_ns"]:
                 raise Bad(f"{where}: chain goes back in time")
-        for row in frame.get("ledger", []):
+        for row in frame.get("ledger") or []:
             parts = sum(row[k] for k in ("user_ns", "kernel_ns", "runnable_ns", "preempted_ns", "residual_ns"))
             parts += sum(row["blocked_ns"].values())
             if parts != frame["time_ns"]:

@@ -7,9 +7,13 @@
 #include "analyze/hot.h"
 #include "analyze/ledger.h"
 #include "analyze/model.h"
+#include "analyze/per_frame.h"
+#include "analyze/results.h"
 #include "analyze/threads.h"
 #include "analyze/verdict.h"
+#include "analyze/worst.h"
 #include "base/vec.h"
+#include "frameperf/meta.h"
 
 #include <stdlib.h>
 
@@ -88,20 +92,6 @@ static bool wanted(const struct run *run, size_t frame)
 	return run->analysis->frames[frame].slow || run->options->frame == (int64_t)frame;
 }
 
-struct rank {
-	uint64_t time_ns;
-	size_t slow;
-};
-
-static int compare_ranks(const void *a, const void *b)
-{
-	const struct rank *x = a, *y = b;
-
-	if (x->time_ns != y->time_ns)
-		return x->time_ns > y->time_ns ? -1 : 1;
-	return (x->slow > y->slow) - (x->slow < y->slow);
-}
-
 static int verdict_make(struct run *run, struct fperf_slow_frame *slow, struct fperf_error *err)
 {
 	const struct fperf_frame *frame = &run->analysis->frames[slow->frame];
@@ -136,25 +126,13 @@ static int details_make(struct run *run, struct fperf_slow_frame *slow, struct f
 static int worst_detail(struct run *run, struct fperf_error *err)
 {
 	struct fperf_analysis *analysis = run->analysis;
-	size_t limit = run->options->worst ? run->options->worst : analysis->slow_count;
-	struct rank *ranks = calloc(analysis->slow_count + 1, sizeof(*ranks));
-	int failed = 0;
+	bool *chosen = fperf_worst__choose(analysis, run->options);
+	int failed = chosen ? 0 : fperf_error__no_memory(err, "the slow frames");
 
-	if (!ranks)
-		return fperf_error__no_memory(err, "the slow frames");
-	for (size_t i = 0; i < analysis->slow_count; i++) {
-		const struct fperf_frame *frame = &analysis->frames[analysis->slow[i].frame];
-
-		ranks[i] = (struct rank){.time_ns = frame->end_ns - frame->start_ns, .slow = i};
-	}
-	qsort(ranks, analysis->slow_count, sizeof(*ranks), compare_ranks);
-	for (size_t i = 0; i < analysis->slow_count && !failed; i++) {
-		struct fperf_slow_frame *slow = &analysis->slow[ranks[i].slow];
-
-		if (i < limit || run->options->frame == (int64_t)slow->frame)
-			failed = details_make(run, slow, err);
-	}
-	free(ranks);
+	for (size_t i = 0; i < analysis->slow_count && !failed; i++)
+		if (chosen[i])
+			failed = details_make(run, &analysis->slow[i], err);
+	free(chosen);
 	return failed;
 }
 
@@ -214,17 +192,14 @@ static int causes_sum(struct fperf_analysis *analysis, struct fperf_error *err)
 
 /* ---- the whole run ---- */
 
-static int run_all(struct run *run, struct fperf_symbolizer *symbolizer, struct fperf_error *err)
+/* Everything from the events of the session. */
+static int events_analyse(struct run *run, struct fperf_error *err)
 {
 	struct fperf_analysis *analysis = run->analysis;
 	const struct fperf_analysis_options *options = run->options;
 	uint64_t to_ns = options->to_ns ? options->to_ns : UINT64_MAX;
 
-	if (fperf_model__build(run->model, analysis->session, symbolizer, err))
-		return err->code;
-	analysis->start_ns = run->model->start_ns;
-	analysis->end_ns = run->model->end_ns;
-	losses_sum(analysis);
+	analysis->holds = (struct fperf_holds){true, true, true, true, true, true};
 	if (fperf_freq__build(run->freq, analysis->session, err) ||
 	    fperf_series__find(analysis, options, err) ||
 	    fperf_model__group(run->model, presenting_thread(analysis), err) ||
@@ -232,14 +207,35 @@ static int run_all(struct run *run, struct fperf_symbolizer *symbolizer, struct 
 	    fperf_baseline__active_times(run->model, analysis, err) ||
 	    fperf_series__judge_active(analysis, err) || fperf_series__summarise(analysis, err))
 		return err->code;
-	if (fperf_baseline__init(run->baseline, run->model, analysis, err) || slow_find(run, err) ||
-	    causes_sum(analysis, err))
+	if (fperf_baseline__init(run->baseline, run->model, analysis, err) || slow_find(run, err))
 		return err->code;
 	if (fperf_hot__build(run->model, analysis, options->from_ns, to_ns, err) ||
 	    fperf_threads__build(run->model, analysis, err) ||
 	    fperf_freq__summarise(run->freq, analysis, err))
 		return err->code;
+	if (options->per_frame && fperf_per_frame__build(run->model, analysis, err))
+		return err->code;
+	for (size_t i = 0; i < analysis->thread_count; i++)
+		analysis->cpu_ns += analysis->threads[i].cpu_ns;
 	return run->model->no_memory ? fperf_error__no_memory(err, "the stacks of the session") : 0;
+}
+
+static int run_all(struct run *run, struct fperf_symbolizer *symbolizer, struct fperf_error *err)
+{
+	struct fperf_analysis *analysis = run->analysis;
+	int failed;
+
+	if (fperf_model__build(run->model, analysis->session, symbolizer, err))
+		return err->code;
+	analysis->start_ns = run->model->start_ns;
+	analysis->end_ns = run->model->end_ns;
+	analysis->level = fperf_results__level(analysis->session);
+	analysis->memory_peak_bytes = fperf_session__meta_u64(analysis->session, FPERF_META_MEMORY_PEAK, 0);
+	losses_sum(analysis);
+	failed = analysis->level < FPERF_LEVEL_EVENTS ? fperf_results__read(analysis, run->options, err)
+						      : events_analyse(run, err);
+	/* Level 0 keeps the sums only. */
+	return failed || !analysis->level ? failed : causes_sum(analysis, err);
 }
 
 int fperf_analysis__run(const struct fperf_session *session, struct fperf_symbolizer *symbolizer,
@@ -300,5 +296,7 @@ void fperf_analysis__free(struct fperf_analysis *analysis)
 	free(analysis->hot_slow);
 	free(analysis->threads);
 	free(analysis->freq);
+	free(analysis->ledgers);
+	free(analysis->frame_hot);
 	free(analysis);
 }

@@ -12,6 +12,11 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/* Levels of detail of a session. */
+#define FPERF_LEVEL_SUMMARY  0 /* sums over the whole recording */
+#define FPERF_LEVEL_TIMELINE 1 /* one record for each frame, its verdict, ledgers, functions over all */
+#define FPERF_LEVEL_EVENTS   2 /* everything that was recorded */
+
 enum fperf_cause {
 	FPERF_CAUSE_CPU, /* more work on the core */
 	FPERF_CAUSE_LOCK,
@@ -81,9 +86,13 @@ struct fperf_verdict {
 	struct fperf_place leaf;
 	bool has_by;
 	struct fperf_thread_ref by;
-	const char *by_function; /* where `by` spent most of that wait; NULL: not known */
-	uint64_t excess_ns;	 /* of this cause over ordinary frames */
-	double share;		 /* of the frame's whole excess that this explains, 0..1 */
+	const char *by_function;      /* where `by` spent most of that wait; NULL: not known */
+	uint64_t excess_ns;	      /* of this cause over ordinary frames */
+	double share;		      /* of the frame's whole excess that this explains, 0..1 */
+	enum fperf_cause suspect;     /* of an unknown cause: the one that explains most; else the cause */
+	uint64_t cause_ns;	      /* how much more of the cause there was than in ordinary frames */
+	uint64_t frame_excess_ns;     /* how much longer the frame took than ordinary ones */
+	uint32_t slow_khz, usual_khz; /* cause frequency: the clock in this frame and in ordinary ones */
 	char *text; /* one line, e.g. "GameThread waited 23.9 ms for a lock in spawn_enemies(), held by …";
 		     * may be NULL when out of memory */
 };
@@ -155,6 +164,30 @@ struct fperf_freq_stats {
 	double time_below_max_share;
 };
 
+/* The ledger of one thread in one frame, slow or not. */
+struct fperf_frame_ledger {
+	uint32_t frame; /* index into frames[] */
+	struct fperf_ledger ledger;
+};
+
+/* CPU time of its own that one function had in one frame. */
+struct fperf_frame_hot {
+	uint32_t frame; /* index into frames[] */
+	uint32_t function_id;
+	uint64_t self_ns;
+};
+
+/* What an analysis holds. Where a session has no events (levels 0 and 1), what only they tell is not there:
+ * not measured, which is not the same as none. */
+struct fperf_holds {
+	bool timeline;	/* frames[] and slow[]: single frames, verdicts */
+	bool ledgers;	/* of threads in frames */
+	bool chains;	/* of slow frames */
+	bool functions; /* hot[], hot_slow[] */
+	bool threads;	/* threads[] */
+	bool events;	/* samples, stacks, off-CPU intervals, marks */
+};
+
 struct fperf_stack_quality {
 	uint64_t stacks, complete;
 	uint64_t by_outcome[FPERF_STACK_OUTCOMES];
@@ -165,6 +198,7 @@ struct fperf_analysis_options {
 	uint32_t worst;		 /* slow frames that get chain and ledger, by lost time; 0: all */
 	int64_t frame;		 /* one frame that gets chain and ledger whether slow or not; -1: none */
 	uint64_t from_ns, to_ns; /* analyse only this part; 0, 0: everything */
+	bool per_frame;		 /* also fill ledgers[] and frame_hot[]: what comparisons need */
 };
 
 struct fperf_model;    /* analyze/model.h */
@@ -198,6 +232,14 @@ struct fperf_analysis {
 	struct fperf_stack_quality stacks;
 	uint64_t samples;
 	uint64_t lost[FPERF_SOURCES][FPERF_LOSS_REASONS];
+	uint32_t level; /* of detail of the session: 0, 1 or 2 */
+	struct fperf_holds holds;
+	struct fperf_frame_ledger *ledgers; /* by frame, then thread id; with options.per_frame */
+	size_t ledger_count;
+	struct fperf_frame_hot *frame_hot; /* by frame, greatest first; with options.per_frame, level 2 */
+	size_t frame_hot_count;
+	uint64_t cpu_ns;			 /* of all threads of the target; 0: not known */
+	uint64_t memory_peak_bytes;		 /* largest resident memory of the target; 0: not known */
 	uint64_t start_ns, end_ns;		 /* of the recording */
 	char marker_text[256], surface_text[32]; /* what the summary points to */
 };

@@ -271,7 +271,12 @@ int fperf_verdict__find(const struct fperf_case *of, struct fperf_verdict *verdi
 	}
 	if (!verdict->thread.thread)
 		verdict->thread = fperf_model__thread_ref(of->model, of->frame->thread, of->frame->end_ns);
-	verdict->text = fperf_verdict__text(verdict, best->excess_ns, whole, best);
+	verdict->suspect = best->cause;
+	verdict->cause_ns = (uint64_t)best->excess_ns;
+	verdict->frame_excess_ns = (uint64_t)whole;
+	verdict->slow_khz = (uint32_t)best->slow_khz;
+	verdict->usual_khz = (uint32_t)best->usual_khz;
+	verdict->text = fperf_verdict__text(verdict);
 	free(suspects.items);
 	return failed ? fperf_error__no_memory(err, "the verdict of a frame") : 0;
 }

@@ -40,9 +40,7 @@ int fperf_suspects__cpu_place(const struct fperf_case *of, uint32_t group, const
 /* Fills the verdict of a slow frame; the caller frees verdict->text. */
 int fperf_verdict__find(const struct fperf_case *of, struct fperf_verdict *verdict, struct fperf_error *err);
 
-/* One line for people. `frame_excess_ns`: how much longer the frame took than its neighbours; `cause_ns`: how
- * much more of the cause it had. malloc()ed, NULL when out of memory. */
-char *fperf_verdict__text(const struct fperf_verdict *verdict, double cause_ns, double frame_excess_ns,
-			  const struct fperf_suspect *suspect);
+/* One line for people, from everything else in the verdict. malloc()ed, NULL when out of memory. */
+char *fperf_verdict__text(const struct fperf_verdict *verdict);
 
 #endif

@@ -104,8 +104,7 @@ static void append_explained(struct fperf_buf *text, const struct fperf_verdict 
 		fperf_buf__printf(text, " → %.1f of %.1f ms explained", explained / 1e6, whole_ns / 1e6);
 }
 
-char *fperf_verdict__text(const struct fperf_verdict *verdict, double cause_ns, double frame_excess_ns,
-			  const struct fperf_suspect *suspect)
+char *fperf_verdict__text(const struct fperf_verdict *verdict)
 {
 	const struct phrase *phrase = &phrases[verdict->cause];
 	struct fperf_buf text;
@@ -114,22 +113,22 @@ char *fperf_verdict__text(const struct fperf_verdict *verdict, double cause_ns, 
 	fperf_buf__init(&text, TEXT_LIMIT);
 	if (verdict->cause == FPERF_CAUSE_UNKNOWN) {
 		fperf_buf__printf(&text, "nothing that was recorded explains the ");
-		append_duration(&text, frame_excess_ns);
+		append_duration(&text, (double)verdict->frame_excess_ns);
 		fperf_buf__printf(&text, " that this frame took longer");
-		if (suspect->cause != FPERF_CAUSE_UNKNOWN)
+		if (verdict->suspect != FPERF_CAUSE_UNKNOWN)
 			fperf_buf__printf(&text, " (most of it: %s, %.0f %%)",
-					  fperf_cause__name(suspect->cause), verdict->share * 100);
+					  fperf_cause__name(verdict->suspect), verdict->share * 100);
 	} else {
 		append_thread(&text, &verdict->thread);
 		fperf_buf__printf(&text, " %s ", phrase->verb);
-		append_duration(&text, cause_ns);
+		append_duration(&text, (double)verdict->cause_ns);
 		fperf_buf__printf(&text, "%s", phrase->object);
 		append_place(&text, verdict);
 		append_by(&text, verdict, phrase->by);
 		if (verdict->cause == FPERF_CAUSE_FREQUENCY)
 			fperf_buf__printf(&text, ": clock at %.2f GHz, usually %.2f GHz",
-					  suspect->slow_khz / 1e6, suspect->usual_khz / 1e6);
-		append_explained(&text, verdict, frame_excess_ns);
+					  verdict->slow_khz / 1e6, verdict->usual_khz / 1e6);
+		append_explained(&text, verdict, (double)verdict->frame_excess_ns);
 	}
 	copy = text.failed ? NULL : strndup((const char *)text.data, text.size);
 	fperf_buf__free(&text);

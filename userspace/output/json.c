@@ -193,10 +193,11 @@ static json_t *quality_object(struct json_build *build, const struct fperf_repor
 	json_build__set(build, overhead, "recorder_max_rss_bytes",
 			meta_number(build, session, FPERF_META_RECORDER_MAX_RSS));
 
-	json_build__set(build, quality, "samples",
-			analysis->samples || source_active(session, FPERF_SOURCE_SAMPLE)
-				? json_build__u64(build, analysis->samples)
-				: json_build__null(build));
+	json_build__set(
+		build, quality, "samples",
+		analysis->samples || (analysis->holds.events && source_active(session, FPERF_SOURCE_SAMPLE))
+			? json_build__u64(build, analysis->samples)
+			: json_build__null(build));
 	json_build__set(build, quality, "sample_period_ns",
 			meta_number(build, session, FPERF_META_SAMPLE_PERIOD_NS));
 	json_build__set(build, quality, "sample_event", meta_text(build, session, FPERF_META_SAMPLE_EVENT));
@@ -346,6 +347,27 @@ static json_t *freq_array(struct json_build *build, const struct fperf_analysis 
 	return array;
 }
 
+/* What the target took over the whole recording. */
+static json_t *usage_object(struct json_build *build, const struct fperf_analysis *analysis)
+{
+	json_t *object = json_build__object(build);
+
+	json_build__set(build, object, "cpu_ns", json_build__positive(build, analysis->cpu_ns));
+	json_build__set(build, object, "memory_peak_bytes",
+			json_build__positive(build, analysis->memory_peak_bytes));
+	return object;
+}
+
+/* What the level of the session does not hold is null, not empty. */
+static void held(struct json_build *build, json_t *root, const char *key, bool is_held, json_t *value)
+{
+	if (!is_held) {
+		json_decref(value);
+		value = json_build__null(build);
+	}
+	json_build__set(build, root, key, value);
+}
+
 static json_t *report_object(struct json_build *build, const struct fperf_report *report)
 {
 	const struct fperf_analysis *analysis = report->analysis;
@@ -366,13 +388,15 @@ static json_t *report_object(struct json_build *build, const struct fperf_report
 			json_build__set(build, root, "frame",
 					json_build__frame(build, analysis, frame, report->worst > 0));
 	}
-	json_build__set(build, root, "slow_frames", slow);
+	held(build, root, "slow_frames", analysis->holds.timeline, slow);
 	json_build__set(build, root, "causes", causes_array(build, analysis));
-	json_build__set(build, root, "hot", hot_array(build, analysis->hot, analysis->hot_count));
-	json_build__set(build, root, "hot_slow",
-			hot_array(build, analysis->hot_slow, analysis->hot_slow_count));
-	json_build__set(build, root, "threads", threads_array(build, report));
-	json_build__set(build, root, "freq", freq_array(build, analysis));
+	held(build, root, "hot", analysis->holds.functions,
+	     hot_array(build, analysis->hot, analysis->hot_count));
+	held(build, root, "hot_slow", analysis->holds.functions,
+	     hot_array(build, analysis->hot_slow, analysis->hot_slow_count));
+	held(build, root, "threads", analysis->holds.threads, threads_array(build, report));
+	held(build, root, "freq", analysis->level || analysis->freq_count, freq_array(build, analysis));
+	json_build__set(build, root, "usage", usage_object(build, analysis));
 	return root;
 }
 

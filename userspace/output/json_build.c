@@ -208,9 +208,13 @@ json_t *json_build__frame(struct json_build *build, const struct fperf_analysis 
 	json_build__set(build, object, "slow", json_build__bool(build, frame->slow));
 	json_build__set(build, object, "verdict",
 			slow->has_verdict ? verdict_object(build, &slow->verdict) : json_build__null(build));
-	if (slow->chain_count || !chosen)
+	if (!analysis->holds.chains)
+		json_build__set(build, object, "chain", json_build__null(build));
+	else if (slow->chain_count || !chosen)
 		json_build__set(build, object, "chain", chain_array(build, slow));
-	if (slow->ledger_count || !chosen)
+	if (!analysis->holds.ledgers)
+		json_build__set(build, object, "ledger", json_build__null(build));
+	else if (slow->ledger_count || !chosen)
 		json_build__set(build, object, "ledger", ledger_array(build, slow));
 	return object;
 }

@@ -119,6 +119,10 @@ static int write_frame(const struct fperf_report *report, const struct fperf_pai
 			return 0;
 		}
 	}
+	if (!analysis->holds.timeline)
+		return fperf_error__set(
+			err, -ENOENT, "there is no frame %lld: a session of level %u keeps no single frames",
+			(long long)report->frame, analysis->level);
 	if (!analysis->frame_count)
 		return fperf_error__set(err, -ENOENT, "there is no frame %lld: the session has no frames",
 					(long long)report->frame);

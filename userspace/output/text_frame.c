@@ -140,6 +140,10 @@ static void chain_drawing(const struct fperf_report *report, const struct fperf_
 	size_t hidden = 0;
 
 	fperf_paint__heading(paint, "Critical chain", "what the end of the frame waited for, step by step");
+	if (!report->analysis->holds.chains) {
+		fprintf(paint->stream, "  not kept at level %u\n", report->analysis->level);
+		return;
+	}
 	if (!slow->chain_count) {
 		fputs("  not known: no scheduling events were recorded\n", paint->stream);
 		return;

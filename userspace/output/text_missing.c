@@ -59,6 +59,18 @@ static void damage_lines(struct section *section, const struct fperf_report *rep
 		     "%u chunks are of kinds that only a newer version knows", damage->chunks_unknown);
 }
 
+static void level_line(struct section *section, const struct fperf_report *report)
+{
+	if (report->analysis->level == FPERF_LEVEL_SUMMARY)
+		say(section, FPERF_STYLE_DIM, "level 0",
+		    "only sums over the whole recording are kept: no single frames, verdicts, functions, "
+		    "threads; `frameperf record --level 1` or 2 keeps them");
+	else if (report->analysis->level == FPERF_LEVEL_TIMELINE)
+		say(section, FPERF_STYLE_DIM, "level 1",
+		    "frames, verdicts and ledgers are kept, but no critical chains, no stacks, and functions "
+		    "over the whole recording only; `frameperf record --level 2` keeps everything");
+}
+
 static void source_lines(struct section *section, const struct fperf_report *report)
 {
 	for (unsigned int i = 0; i < FPERF_SOURCES; i++) {
@@ -159,6 +171,7 @@ void fperf_text__missing(const struct fperf_report *report, const struct fperf_p
 	const struct fperf_frames_summary *frames = &report->analysis->summary;
 
 	damage_lines(&section, report);
+	level_line(&section, report);
 	source_lines(&section, report);
 	loss_lines(&section, report);
 	stack_lines(&section, report);

@@ -165,6 +165,21 @@ static void strip(const struct fperf_report *report, const struct fperf_paint *p
 			 fperf_words__duration(span / columns).text);
 }
 
+static void usage_line(const struct fperf_report *report, const struct fperf_paint *paint)
+{
+	const struct fperf_analysis *analysis = report->analysis;
+	uint64_t duration = fperf_report__duration_ns(analysis);
+
+	if (!analysis->cpu_ns || !duration)
+		return;
+	fprintf(paint->stream, "  CPU time     %s, %.2f cores", fperf_words__duration(analysis->cpu_ns).text,
+		(double)analysis->cpu_ns / (double)duration);
+	if (analysis->memory_peak_bytes)
+		fprintf(paint->stream, "; memory %s at most",
+			fperf_words__bytes(analysis->memory_peak_bytes).text);
+	fputc('\n', paint->stream);
+}
+
 static void frame_lines(const struct fperf_report *report, const struct fperf_paint *paint)
 {
 	const struct fperf_frames_summary *frames = &report->analysis->summary;
@@ -188,6 +203,7 @@ static void frame_lines(const struct fperf_report *report, const struct fperf_pa
 		fprintf(paint->stream, "; jank %llu, big jank %llu", (unsigned long long)frames->jank,
 			(unsigned long long)frames->big_jank);
 	fputc('\n', paint->stream);
+	usage_line(report, paint);
 	if (report->analysis->frame_count)
 		strip(report, paint);
 }

@@ -97,7 +97,8 @@ void fperf_text__hot(const struct fperf_report *report, const struct fperf_paint
 	char aside[96];
 
 	if (!analysis->hot_count) {
-		no_samples(report, paint);
+		if (analysis->holds.events)
+			no_samples(report, paint);
 		return;
 	}
 	snprintf(aside, sizeof(aside), "%llu samples, %s of CPU time", (unsigned long long)analysis->samples,

@@ -218,6 +218,11 @@ const struct fperf_rec_marker *fperf_session__marker(const struct fperf_session 
 	return find(session, FPERF_RECORD_MARKER, id);
 }
 
+const struct fperf_rec_function *fperf_session__function(const struct fperf_session *session, uint32_t id)
+{
+	return find(session, FPERF_RECORD_FUNCTION, id);
+}
+
 const char *fperf_session__string(const struct fperf_session *session, uint32_t id, size_t *size)
 {
 	const struct fperf_rec_string *string = find(session, FPERF_RECORD_STRING, id);

@@ -65,6 +65,7 @@ const struct fperf_rec_process *fperf_session__process(const struct fperf_sessio
 const struct fperf_rec_thread *fperf_session__thread(const struct fperf_session *session, uint32_t id);
 const struct fperf_rec_stack *fperf_session__stack(const struct fperf_session *session, uint32_t id);
 const struct fperf_rec_marker *fperf_session__marker(const struct fperf_session *session, uint32_t id);
+const struct fperf_rec_function *fperf_session__function(const struct fperf_session *session, uint32_t id);
 
 /* NUL-terminated; "" when the id is 0 or lost. `size` may be NULL. */
 const char *fperf_session__string(const struct fperf_session *session, uint32_t id, size_t *size);
