@@ -14,9 +14,10 @@ Test(analyze, wording_tells_threads_of_one_name_apart)
 		.has_by = true,
 		.by = {.thread = 2, .pid = 10, .tid = 11, .name = "game"},
 		.excess_ns = 20000000,
+		.cause_ns = 20000000,
+		.frame_excess_ns = 20000000,
 	};
-	struct fperf_suspect suspect = {.cause = FPERF_CAUSE_PREEMPTED};
-	char *text = fperf_verdict__text(&verdict, 20e6, 20e6, &suspect);
+	char *text = fperf_verdict__text(&verdict);
 
 	cr_assert_str_eq(
 		text, "game was put aside for 20.0 ms in update(), the core went to game (tid 11) → 20 of 20 "
@@ -24,7 +25,7 @@ Test(analyze, wording_tells_threads_of_one_name_apart)
 	free(text);
 
 	verdict.by.name = "loader";
-	text = fperf_verdict__text(&verdict, 20e6, 20e6, &suspect);
+	text = fperf_verdict__text(&verdict);
 	cr_assert_str_eq(text,
 			 "game was put aside for 20.0 ms in update(), the core went to loader → 20 of 20 ms "
 			 "explained");
