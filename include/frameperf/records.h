@@ -43,6 +43,9 @@ enum fperf_record_type {
 	FPERF_RECORD_SUMMARY = 25,
 	FPERF_RECORD_THREAD_STATS = 26,
 	FPERF_RECORD_EFFORT = 27,
+	FPERF_RECORD_TRIGGER = 28,
+	FPERF_RECORD_SNAPSHOT = 29,
+	FPERF_RECORD_GAP = 30,
 	FPERF_RECORD_TYPES
 };
 
@@ -415,6 +418,57 @@ struct fperf_rec_effort {
 	uint32_t fps_milli;	  /* the game's frames per 1000 s before, or FPERF_EFFORT_UNKNOWN */
 	uint32_t hits_per_sample; /* hits of the sampling event that one sample stands for: the rate is
 				   * that asked for, divided by it */
+};
+
+/* Why a flight recorder wrote a session. Numbers are stored in files: append only. */
+enum fperf_trigger_kind {
+	FPERF_TRIGGER_FRAME = 0,     /* a frame took too long */
+	FPERF_TRIGGER_STALL = 1,     /* no frame ended for too long, or several in a row were slow */
+	FPERF_TRIGGER_HITCHES = 2,   /* too many slow frames in a time */
+	FPERF_TRIGGER_MARK = 3,	     /* a scope took too long */
+	FPERF_TRIGGER_RUN_QUEUE = 4, /* a thread waited for a core for too long */
+	FPERF_TRIGGER_SIGNAL = 5,    /* somebody sent SIGUSR2 */
+	FPERF_TRIGGER_COMMAND = 6,   /* `frameperf trigger` */
+	FPERF_TRIGGER_WORST = 7,     /* one of the worst frames of a long recording: it is kept in full */
+	FPERF_TRIGGER_KINDS
+};
+
+/* A trigger fired. */
+struct fperf_rec_trigger {
+	uint64_t time_ns;  /* when it fired */
+	uint64_t since_ns; /* when what it is about began; 0: nothing */
+	uint64_t value;	   /* measured, in ns; hitches: how many; 0: nothing was */
+	uint64_t limit;	   /* of the rule; 0: none */
+	uint32_t number;   /* of the session that it led to, from 1 in one run of the recorder */
+	uint32_t rule;	   /* string: as given; "" where there is none */
+	uint32_t reason;   /* string: one sentence */
+	uint32_t thread;   /* that it is about; 0: none */
+	uint8_t kind;	   /* enum fperf_trigger_kind */
+	uint8_t first;	   /* 1: the session was written because of it; 0: it came while that was on */
+};
+
+enum fperf_snapshot_state {
+	FPERF_SNAPSHOT_RUNS = 0,  /* on a core */
+	FPERF_SNAPSHOT_READY = 1, /* woken or put aside, waits for a core */
+	FPERF_SNAPSHOT_WAITS = 2,
+};
+
+/* A thread of the target as it was when a trigger fired. */
+struct fperf_rec_snapshot {
+	uint64_t time_ns;
+	uint64_t since_ns; /* left its core; running: when the stack was taken; 0: not known */
+	uint32_t thread;
+	uint32_t stack;	 /* 0: none */
+	uint32_t owner;	 /* thread that holds the lock that this one waits for; 0: not known or no lock */
+	uint32_t waker;	 /* thread that woke it, of one that is ready; 0: none or not known */
+	uint8_t state;	 /* enum fperf_snapshot_state */
+	int32_t syscall; /* -1: none */
+	uint64_t args[2];
+};
+
+/* A time of which events are not kept. A frame that lies across it has no time. */
+struct fperf_rec_gap {
+	uint64_t from_ns, to_ns;
 };
 
 #endif

@@ -123,6 +123,9 @@ const char *fperf_record_type__key(unsigned int type)
 		[FPERF_RECORD_SUMMARY] = "summary",
 		[FPERF_RECORD_THREAD_STATS] = "thread statistics",
 		[FPERF_RECORD_EFFORT] = "effort",
+		[FPERF_RECORD_TRIGGER] = "trigger",
+		[FPERF_RECORD_SNAPSHOT] = "snapshot",
+		[FPERF_RECORD_GAP] = "gap",
 	};
 
 	return pick(names, COUNT(names), type);

@@ -63,6 +63,9 @@ const struct fperf_schema_type fperf_schema_types[FPERF_RECORD_TYPES] = {
 	[FPERF_RECORD_THREAD_STATS] =
 		DICTIONARY(thread_stats, KEY1(thread_stats, thread), .source = FPERF_SOURCE_SCHED),
 	[FPERF_RECORD_EFFORT] = EVENT(effort, time_ns, FPERF_SOURCE_SAMPLE, .closing = 1),
+	[FPERF_RECORD_TRIGGER] = EVENT(trigger, time_ns, FPERF_SOURCE_PROCESS, .closing = 1),
+	[FPERF_RECORD_SNAPSHOT] = EVENT(snapshot, time_ns, FPERF_SOURCE_SCHED),
+	[FPERF_RECORD_GAP] = INTERVAL(gap, from_ns, to_ns, FPERF_SOURCE_PROCESS, .closing = 1),
 };
 
 #define ROW(st, t, col, field, ...)                                                                          \
@@ -303,6 +306,31 @@ static const struct fperf_schema_field fields[] = {
 	ROW(effort, EFFORT, 7, recorder_ppm, .missing = UINT32_MAX),
 	ROW(effort, EFFORT, 8, fps_milli, .missing = UINT32_MAX),
 	ROW(effort, EFFORT, 9, hits_per_sample, .missing = 1),
+
+	DELTA(trigger, TRIGGER, 1, time_ns),
+	AFTER(trigger, TRIGGER, 2, since_ns, 1),
+	INT(trigger, TRIGGER, 3, kind),
+	INT(trigger, TRIGGER, 4, number),
+	INT(trigger, TRIGGER, 5, first),
+	INT(trigger, TRIGGER, 6, value),
+	INT(trigger, TRIGGER, 7, limit),
+	INT(trigger, TRIGGER, 8, rule),
+	INT(trigger, TRIGGER, 9, reason),
+	INT(trigger, TRIGGER, 10, thread),
+
+	DELTA(snapshot, SNAPSHOT, 1, time_ns),
+	AFTER(snapshot, SNAPSHOT, 2, since_ns, 1),
+	INT(snapshot, SNAPSHOT, 3, thread),
+	INT(snapshot, SNAPSHOT, 4, state),
+	INT(snapshot, SNAPSHOT, 5, stack),
+	INT(snapshot, SNAPSHOT, 6, owner),
+	INT(snapshot, SNAPSHOT, 7, waker),
+	ROW(snapshot, SNAPSHOT, 8, syscall, .predictor = FPERF_PREDICT_ZERO, .missing = UINT32_MAX),
+	ROW(snapshot, SNAPSHOT, 9, args[0], .predictor = FPERF_PREDICT_NONE),
+	ROW(snapshot, SNAPSHOT, 10, args[1], .predictor = FPERF_PREDICT_NONE),
+
+	DELTA(gap, GAP, 1, from_ns),
+	AFTER(gap, GAP, 2, to_ns, 1),
 };
 
 const struct fperf_schema_type *fperf_schema__type(uint32_t type)
