@@ -47,6 +47,15 @@ $(BUILD)/%.o: %.c | $(skeletons)
 	@mkdir -p $(@D)
 	$(CC) $(all_cflags) -c $< -o $@
 
+# The page of `report --html`. Without Node, or when npm cannot fetch what the page is made of, the file is empty and
+# everything else works.
+page_sources := $(wildcard userspace/output/page/*.* userspace/output/page/src/*)
+$(BUILD)/page/index.html: $(page_sources)
+	@mkdir -p $(@D)
+	@sh userspace/output/page/build.sh $(abspath $@) || touch -d @0 $@
+$(BUILD)/userspace/output/html_page.o: $(BUILD)/page/index.html
+$(BUILD)/userspace/output/html_page.o: all_cflags += -DFPERF_PAGE_FILE='"$(abspath $(BUILD)/page/index.html)"'
+
 $(BUILD)/libframeperf.a: $(lib_objects)
 	@rm -f $@
 	$(AR) rcs $@ $^
@@ -137,6 +146,13 @@ demo: ## records a small game for some seconds and says why its slow frames were
 	@echo
 	@$(BUILD)/frameperf report $(BUILD)/demo.fperf
 	@echo; echo "The game's own log of what it did wrong: $(BUILD)/demo.truth"
+
+.PHONY: page page-check
+page: ## builds the page of `report --html` (needs Node), and fails when it cannot
+	@mkdir -p $(BUILD)/page
+	sh userspace/output/page/build.sh $(abspath $(BUILD)/page/index.html)
+page-check: ## types, lint and unit tests of the page
+	sh userspace/output/page/build.sh --check
 
 .PHONY: bench
 bench: all ## what recording costs beside perf, as tables for docs/benchmarks.md (as root, on an idle machine)

@@ -4,6 +4,8 @@
 set -eu
 build="build-essential clang bpftool pkg-config libbpf-dev libdw-dev libelf-dev libzstd-dev liblzma-dev libjansson-dev
 	libiberty-dev binutils-dev zlib1g-dev"
+# Node may have been installed in another way than from Debian.
+command -v npm >/dev/null || build="$build nodejs npm"
 demo=""
 test="libcriterion-dev clang-format libclang-rt-14-dev llvm lld python3 man-db mandoc shellcheck zstd binutils xz-utils
 	qemu-system-x86 busybox-static cpio kmod acpica-tools linux-perf procps util-linux elfutils

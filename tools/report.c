@@ -14,9 +14,13 @@
 
 #define FRAME_MAX 4000000000u
 
+/* Slow frames whose chain and ledger a page holds: more would make it large and nobody looks at them. */
+#define PAGE_WORST 1000
+
 struct report_config {
 	const char *format;
-	int64_t frame; /* -1: all */
+	const char *page; /* file to write a page to; NULL: the report goes to stdout */
+	int64_t frame;	  /* -1: all */
 	uint32_t worst;
 	uint64_t budget_ns;
 	const char **symbol_dirs;
@@ -28,6 +32,17 @@ static int set_json(void *config, const char *argument, struct fperf_error *err)
 	(void)argument;
 	(void)err;
 	((struct report_config *)config)->format = "json";
+	return 0;
+}
+
+static int set_html(void *config, const char *argument, struct fperf_error *err)
+{
+	struct report_config *report = config;
+
+	if (!argument[0])
+		return fperf_error__set(err, -EINVAL, "the page needs a file name");
+	report->format = "html";
+	report->page = argument;
 	return 0;
 }
 
@@ -71,6 +86,28 @@ static void report_config_free(void *config)
 	free(((struct report_config *)config)->symbol_dirs);
 }
 
+/* Writes to stdout, or the page to its file; a page that could not be written whole is removed, unless what
+ * was written to is no ordinary file. */
+static int report_put(const struct report_config *config, const struct fperf_output_ops *format,
+		      const struct fperf_report *report, struct fperf_error *err)
+{
+	struct stat status;
+	FILE *file;
+	int ret;
+
+	if (!config->page)
+		return format->write(report, stdout, err);
+	file = fopen(config->page, "we");
+	if (!file)
+		return fperf_error__set_errno(err, -errno, "cannot create '%s'", config->page);
+	ret = format->write(report, file, err);
+	if (fclose(file) && !ret)
+		ret = fperf_error__set_errno(err, -errno, "cannot write '%s'", config->page);
+	if (ret && !stat(config->page, &status) && S_ISREG(status.st_mode))
+		unlink(config->page);
+	return ret;
+}
+
 /* Analyses and writes; every error has its text in `err`. */
 static int report_write(const struct fperf_invocation *invocation, const struct fperf_session *session,
 			const struct fperf_session_damage *damage, struct fperf_error *err)
@@ -78,7 +115,7 @@ static int report_write(const struct fperf_invocation *invocation, const struct 
 	const struct report_config *config = invocation->config;
 	const struct fperf_log log = fperf_console__log(invocation->console);
 	const struct fperf_output_ops *format = fperf_output__find(config->format);
-	bool text = format == &fperf_output_text;
+	bool text = format == &fperf_output_text, html = format == &fperf_output_html;
 	struct fperf_symbolizer_options symbolizer_options = {
 		.symbol_dirs = (const char *const *)config->symbol_dirs,
 		.symbol_dir_count = config->symbol_dir_count,
@@ -88,7 +125,10 @@ static int report_write(const struct fperf_invocation *invocation, const struct 
 	};
 	struct fperf_analysis_options options = {
 		.budget_ns = config->budget_ns,
-		.worst = text ? 1 : config->worst, /* the overview shows neither chains nor ledgers */
+		/* the overview shows neither chains nor ledgers */
+		.worst = text			      ? 1
+			 : html && config->worst == 0 ? PAGE_WORST
+						      : config->worst,
 		.frame = config->frame,
 	};
 	struct fperf_report report = {
@@ -112,7 +152,7 @@ static int report_write(const struct fperf_invocation *invocation, const struct 
 		goto out;
 	report.symbolizer = symbolizer;
 	report.analysis = analysis;
-	ret = format->write(&report, stdout, err);
+	ret = report_put(config, format, &report, err);
 out:
 	fperf_analysis__free(analysis);
 	fperf_symbolizer__free(symbolizer);
@@ -142,6 +182,10 @@ static const struct fperf_option report_options[] = {
 	 "nanoseconds; what was not "
 	 "measured is null.",
 	 set_json},
+	{0, "html", "OUT",
+	 "Write a page for a browser into this file: timeline, frames, flame graphs, threads. It needs no "
+	 "network and no server.",
+	 set_html},
 	{'f', "frame", "N", "Show one frame in detail: its critical chain and the ledger of every thread.",
 	 set_frame},
 	{'w', "worst", "N",
@@ -169,6 +213,7 @@ const struct fperf_command fperf_command_report = {
 		       "modules themselves, from debug symbols in the system's usual directories, and from "
 		       "--symbols.",
 	.examples = "frameperf report game.fperf\nframeperf report game.fperf --frame 1841\n"
+		    "frameperf report game.fperf --html game.html\n"
 		    "frameperf report game.fperf --json | jq '.causes'",
 	.options = report_options,
 	.option_count = sizeof(report_options) / sizeof(report_options[0]),

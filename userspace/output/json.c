@@ -368,7 +368,7 @@ static void held(struct json_build *build, json_t *root, const char *key, bool i
 	json_build__set(build, root, key, value);
 }
 
-static json_t *report_object(struct json_build *build, const struct fperf_report *report)
+json_t *fperf_json__report(struct json_build *build, const struct fperf_report *report)
 {
 	const struct fperf_analysis *analysis = report->analysis;
 	json_t *root = json_build__object(build), *slow = json_build__array(build);
@@ -403,7 +403,7 @@ static json_t *report_object(struct json_build *build, const struct fperf_report
 static int json_write(const struct fperf_report *report, FILE *stream, struct fperf_error *err)
 {
 	struct json_build build = {0};
-	json_t *root = report_object(&build, report);
+	json_t *root = fperf_json__report(&build, report);
 	int ret = 0;
 
 	if (build.failed)

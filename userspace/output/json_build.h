@@ -3,7 +3,7 @@
 #ifndef FPERF_OUTPUT_JSON_BUILD_H
 #define FPERF_OUTPUT_JSON_BUILD_H
 
-#include "analyze/analysis.h"
+#include "output/output.h"
 
 #include <jansson.h>
 
@@ -34,5 +34,8 @@ json_t *json_build__thread(struct json_build *build, const struct fperf_thread_r
  * and a ledger, so that a frame without has no such key. */
 json_t *json_build__frame(struct json_build *build, const struct fperf_analysis *analysis,
 			  const struct fperf_slow_frame *slow, bool chosen);
+
+/* The whole report, schema frameperf.report/1. */
+json_t *fperf_json__report(struct json_build *build, const struct fperf_report *report);
 
 #endif

@@ -2,7 +2,8 @@
 
 #include <string.h>
 
-static const struct fperf_output_ops *const formats[] = {&fperf_output_text, &fperf_output_json};
+static const struct fperf_output_ops *const formats[] = {&fperf_output_text, &fperf_output_json,
+							 &fperf_output_html};
 
 const struct fperf_output_ops *fperf_output__find(const char *name)
 {

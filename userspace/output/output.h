@@ -46,5 +46,6 @@ const struct fperf_rec_source *fperf_report__source(const struct fperf_session *
 
 extern const struct fperf_output_ops fperf_output_text;
 extern const struct fperf_output_ops fperf_output_json;
+extern const struct fperf_output_ops fperf_output_html;
 
 #endif
