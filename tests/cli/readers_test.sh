@@ -151,3 +151,109 @@ test_speedscopes_own_importer() {
 		lacks page 'Unrecognized format'
 	done
 }
+
+test_firefox_by_its_documented_format() {
+	local kind
+	for kind in '' hostile; do
+		rich $kind
+		fp 0 export s.fperf --to firefox -o o.json
+		python3 - <<-'P'
+			import os
+			import jsonschema
+			from exports import *
+			r, p = report(), json.load(open('o.json', encoding='utf-8'))
+			jsonschema.validate(p, json.load(open(os.environ['TOP'] + '/tests/exports/firefox.schema.json')))
+			shared, threads = p['shared'], p['threads']
+			def columns(table):
+			    assert all(len(v) == table['length'] for v in table.values() if isinstance(v, list)), table.keys()
+			for table in shared.values():
+			    if isinstance(table, dict):
+			        columns(table)
+			for t in threads:
+			    columns(t['samples']), columns(t['markers'])
+			# every index points into its table, parents come first
+			strings, stacks, frames = shared['stringArray'], shared['stackTable'], shared['frameTable']
+			assert all(0 <= o <= i for i, o in enumerate(stacks['prefixOffset']))
+			assert all(f < frames['length'] for f in stacks['frame'])
+			assert all(f < shared['funcTable']['length'] for f in frames['func'])
+			assert all(n < len(strings) for n in shared['funcTable']['name'])
+			assert all(c < len(p['meta']['categories']) for c in frames['category'])
+			assert all(x < len(p['libs']) for x in frames['lib'] + shared['funcTable']['resource'])
+			assert all(s is None or s < stacks['length'] for t in threads for s in t['samples']['stack'])
+			assert len({(t['pid'], t['tid']) for t in threads}) == len(threads) == 4
+			assert {t['pid'] for t in threads if t['isMainThread']} == {t['pid'] for t in threads}
+			# CPU use and the time of each kind of wait
+			cpu = {(t['cpu_ns'], t['tid']) for t in r['threads']}
+			assert {(sum(t['samples']['threadCPUDelta']), int(str(t['tid']).split('.')[0])) for t in threads} == cpu
+			names = [c['name'] for c in p['meta']['categories']]
+			by = collections.Counter()
+			for t in threads:
+			    for stack, ms in zip(t['samples']['stack'], t['samples']['weight']):
+			        if stack is not None:
+			            by[names[frames['category'][stacks['frame'][stack]]]] += round(ms * 1e6)
+			        assert stack is not None or ms == 0
+			assert by['user'] + by['kernel'] == sum(t['cpu_ns'] for t in r['threads']), by
+			assert all(by[k] for k in ('runnable', 'preempted', 'lock', 'io', 'fault', 'sleep', 'event')), by
+			# frames and verdicts
+			main = threads[p['meta']['initialSelectedThreads'][0]]['markers']
+			kinds = collections.Counter(d['type'] for d in main['data'])
+			slow = r['slow_frames']
+			assert kinds['Frame'] == r['frames']['timed'] and kinds['SlowFrame'] == len(slow) == 1, kinds
+			i = next(i for i, d in enumerate(main['data']) if d['type'] == 'SlowFrame')
+			assert main['data'][i]['number'] == 20 and main['data'][i]['cause'] == 'lock'
+			assert main['data'][i]['verdict'].encode('ascii', 'replace') == slow[0]['verdict']['text'].encode('ascii', 'replace')
+			assert round((main['endTime'][i] - main['startTime'][i]) * 1e6) == slow[0]['time_ns']
+			assert all(d['type'] in {s['name'] for s in p['meta']['markerSchema']} for t in threads for d in t['markers']['data'])
+		P
+	done
+	"$MAKE_SESSION" empty e.fperf
+	fp 0 export e.fperf --to firefox -o e.json
+	python3 -c "
+import json, os, jsonschema
+jsonschema.validate(json.load(open('e.json')), json.load(open(os.environ['TOP'] + '/tests/exports/firefox.schema.json')))"
+}
+
+# The Firefox profiler's own command line tool, which loads and upgrades a profile as the web page does.
+firefox_cli() { # OUT ARGS...
+	local out=$1
+	shift
+	HOME=$PWD/home timeout 20 node "$READERS/node_modules/@firefox-devtools/profiler-cli/dist/profiler-cli.js" "$@" >"$out"
+}
+
+test_firefox_by_the_profilers_own_tool() {
+	local kind tries
+	need_readers
+	trap 'firefox_cli stop stop --all || :' EXIT # it leaves a daemon
+	for kind in '' hostile; do
+		rich $kind
+		mkdir -p home
+		fp 0 export s.fperf --to firefox -o o.json
+		firefox_cli load load o.json 2>load.err || : # says so when its daemon is slow to start; asked again below
+		tries=0
+		until firefox_cli info profile info --all --json 2>info.err; do
+			tries=$((tries + 1))
+			[ $tries -lt 10 ] || die "the profiler does not load it: $(cat load load.err info.err)"
+			sleep 0.5
+		done
+		firefox_cli functions thread functions --json
+		firefox_cli markers thread markers --json
+		firefox_cli stop stop
+		python3 - <<-'P'
+			from exports import *
+			r, info = report(), json.load(open('info'))
+			got = {(t['name'].replace('\ufffd', '?'), round(t['cpuMs'] * 1e6)) for p in info['processes'] for t in p['threads']}
+			want = {(t['name'].replace('\ufffd', '?'), t['cpu_ns']) for t in r['threads']}
+			assert got == want, (got, want)
+			assert info['processCount'] == 2
+			own = {f['name']: round(f['selfSamples'] * 1e6) for f in json.load(open('functions'))['functions']}
+			hot = {h['function']: h['self_ns'] for h in r['hot']}
+			name = next(n for n in hot if n.startswith('Template<') or n == 'path_find')
+			del hot[name] # of another thread
+			for n in ('clear_page', 'draw', 'collide', 'line\\x0abreak\\x0d\\x1b[2J'):
+			    if n in hot:
+			        assert own[n] == hot[n], (n, own[n], hot[n])
+			types = {t['markerName']: t['count'] for t in json.load(open('markers'))['byType']}
+			assert types['Frame'] == 40 and types['Slow frame'] == 1, types
+		P
+	done
+}

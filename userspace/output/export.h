@@ -121,6 +121,7 @@ int fperf_export__stack(const struct fperf_export *export, uint32_t index, struc
 #define FPERF_EXPORT_NO_STACK "[no stack]"
 
 extern const struct fperf_export_ops fperf_export_csv;
+extern const struct fperf_export_ops fperf_export_firefox;
 extern const struct fperf_export_ops fperf_export_folded;
 extern const struct fperf_export_ops fperf_export_pprof;
 extern const struct fperf_export_ops fperf_export_speedscope;
