@@ -37,15 +37,17 @@ static __always_inline void *current_user_regs(struct task_struct *current)
 /* In a kernel thread, or on failure, valid is 0. */
 static __always_inline void user_regs_read(struct task_struct *task, struct user_regs *out)
 {
-	struct pt_regs regs = {};
 	const void *from = task_user_regs(task);
+	struct pt_regs regs;
 
 	out->valid = 0;
 	out->syscall = -1;
 	if (!from)
 		return;
 #if defined(__TARGET_ARCH_x86)
-	if (bpf_probe_read_kernel(&regs, sizeof(regs), from)) /* its layout is part of the ABI */
+	/* What lies between the first and the last that are wanted. Its layout is part of the ABI. */
+	if (bpf_probe_read_kernel(&regs.bp, offsetof(struct pt_regs, ss) - offsetof(struct pt_regs, bp),
+				  (const char *)from + offsetof(struct pt_regs, bp)))
 		return;
 	out->pc = regs.ip;
 	out->sp = regs.sp;

@@ -45,6 +45,33 @@ static __always_inline bool in_kernel(const struct bpf_perf_event_data *ctx)
 #endif
 }
 
+/* In user mode the registers come with the event; in kernel mode they lie where it was entered. */
+static __always_inline void sample_regs(const struct bpf_perf_event_data *ctx, bool kernel,
+					struct user_regs *out)
+{
+	const volatile __u64 *words = (const volatile __u64 *)ctx;
+
+	if (kernel) {
+		user_regs_read(stack_current(), out);
+		return;
+	}
+	out->syscall = -1;
+	out->valid = 1;
+#if defined(__TARGET_ARCH_x86)
+	out->fp = words[4];
+	out->bx = words[5];
+	out->pc = words[16];
+	out->sp = words[19];
+	out->lr = 0;
+#else
+	out->fp = words[29];
+	out->bx = 0;
+	out->lr = words[30];
+	out->sp = words[31];
+	out->pc = words[32];
+#endif
+}
+
 SEC("perf_event")
 int fperf_sample(struct bpf_perf_event_data *ctx)
 {
@@ -52,6 +79,7 @@ int fperf_sample(struct bpf_perf_event_data *ctx)
 	struct fperf_target_bits *bits;
 	struct sample_scratch *scratch;
 	struct fperf_wire_sample *record;
+	struct user_regs regs;
 	__u32 zero = 0, kernel_count = 0, user_count, size, hits = hits_per_sample;
 
 	if (!id)
@@ -83,8 +111,10 @@ int fperf_sample(struct bpf_perf_event_data *ctx)
 	}
 	if (kernel_count > FPERF_KERNEL_DEPTH)
 		kernel_count = FPERF_KERNEL_DEPTH;
-	user_count = stack_user(&fperf_ring_sample, stack_current(), record->flags & FPERF_SAMPLE_KERNEL,
-				&record->header, &scratch->addresses[kernel_count], &record->stack);
+	sample_regs(ctx, record->flags & FPERF_SAMPLE_KERNEL, &regs);
+	user_count =
+		stack_user(&fperf_ring_sample, stack_current(), &regs, record->flags & FPERF_SAMPLE_KERNEL,
+			   &record->header, &scratch->addresses[kernel_count], &record->stack);
 	record->stack.kernel_count = kernel_count;
 	record->stack.user_count = user_count;
 	size = sizeof(*record) + (kernel_count + user_count) * sizeof(__u64);

@@ -225,7 +225,8 @@ static __always_inline bool stack_affordable(struct fperf_wire_thread_state *sta
 }
 
 static __always_inline void out_stack_emit(void *ctx, struct fperf_wire_thread_state *state,
-					   struct sched_scratch *scratch, struct task_struct *task, __u64 now)
+					   struct sched_scratch *scratch, struct task_struct *task,
+					   const struct user_regs *regs, __u64 now)
 {
 	struct fperf_wire_out_stack *out = &scratch->out;
 	__u32 count, size;
@@ -236,7 +237,7 @@ static __always_inline void out_stack_emit(void *ctx, struct fperf_wire_thread_s
 	out->header.pid = task->tgid;
 	out->header.tid = task->pid;
 	out->stack.kernel_count = 0;
-	count = stack_user(&fperf_ring_sched, task, true, &out->header, scratch->user, &out->stack);
+	count = stack_user(&fperf_ring_sched, task, regs, true, &out->header, scratch->user, &out->stack);
 	out->stack.user_count = count;
 	size = sizeof(*out) + count * sizeof(__u64);
 	if (size > sizeof(*out) + sizeof(scratch->user))
@@ -370,15 +371,12 @@ static __always_inline bool process_ended(struct task_struct *task)
 	return !task->signal->live.counter && task->signal->nr_threads <= 1;
 }
 
-static __always_inline void syscall_fill(struct fperf_wire_thread_state *state, struct task_struct *task)
+static __always_inline void syscall_fill(struct fperf_wire_thread_state *state, const struct user_regs *regs)
 {
-	struct user_regs regs = {};
-
-	user_regs_read(task, &regs);
-	state->syscall = regs.syscall;
-	state->args[0] = regs.syscall < 0 ? 0 : regs.args[0];
-	state->args[1] = regs.syscall < 0 ? 0 : regs.args[1];
-	state->args[2] = regs.syscall < 0 ? 0 : regs.args[2];
+	state->syscall = regs->syscall;
+	state->args[0] = regs->syscall < 0 ? 0 : regs->args[0];
+	state->args[1] = regs->syscall < 0 ? 0 : regs->args[1];
+	state->args[2] = regs->syscall < 0 ? 0 : regs->args[2];
 }
 
 static __always_inline void switch_out(void *ctx, bool preempt, struct task_struct *prev,
@@ -386,6 +384,7 @@ static __always_inline void switch_out(void *ctx, bool preempt, struct task_stru
 				       struct sched_scratch *scratch, __u64 now)
 {
 	struct fperf_wire_thread_state *state = thread_state_get(prev, scratch);
+	struct user_regs regs = {};
 
 	if (!state)
 		return;
@@ -405,9 +404,10 @@ static __always_inline void switch_out(void *ctx, bool preempt, struct task_stru
 	task_fill(&state->next, next);
 	state->syscall = -1;
 	if (!(prev->flags & PF_KTHREAD)) {
-		syscall_fill(state, prev);
+		user_regs_read(prev, &regs);
+		syscall_fill(state, &regs);
 		if (stack_affordable(state, &scratch->budget, now)) {
-			out_stack_emit(ctx, state, scratch, prev, now);
+			out_stack_emit(ctx, state, scratch, prev, &regs, now);
 		} else {
 			state->flags |= FPERF_OFFCPU_SKIPPED;
 			loss_count(FPERF_SOURCE_SCHED, FPERF_LOSS_STACK_SKIPPED);

@@ -17,14 +17,15 @@ static __always_inline struct task_struct *stack_current(void)
 	return (struct task_struct *)bpf_get_current_task();
 }
 
-/* User stack of `task`, which is current or leaves the CPU just now, leaf first, into `out`, which has room
- * for FPERF_USER_DEPTH addresses. Returns their number; fills in what `stack` says about the user part. What
- * only user space can unwind is copied to `ring`, ahead of the record that has `header`. */
-static __always_inline __u32 stack_user(void *ring, struct task_struct *task, bool in_kernel,
-					const struct fperf_wire_header *header, __u64 *out,
+/* User stack of `task`, which is current or leaves the CPU just now and has these registers, leaf first, into
+ * `out`, which has room for FPERF_USER_DEPTH addresses. Returns their number; fills in what `stack` says
+ * about the user part. What only user space can unwind is copied to `ring`, ahead of the record that has
+ * `header`, which names the thread. */
+static __always_inline __u32 stack_user(void *ring, struct task_struct *task, const struct user_regs *regs,
+					bool in_kernel, const struct fperf_wire_header *header, __u64 *out,
 					struct fperf_wire_stack *stack)
 {
-	__u32 count = unwind_user(task, in_kernel, out, stack);
+	__u32 count = unwind_user(regs, in_kernel, header->pid, header->tid, out, stack);
 
 	if (stack->outcome == FPERF_STACK_UNSUPPORTED && unwind_mode == UNWIND_MODE_AUTO)
 		dump_emit(ring, task, header);

@@ -138,7 +138,8 @@ static __always_inline int unwind_register(const struct unwind_state *state, __u
 	if (number > 30)
 		return -1;
 	return (int)bpf_probe_read_kernel(value, sizeof(*value),
-					  (const void *)(state->registers + place * 8));
+					  (const char *)current_user_regs((void *)bpf_get_current_task()) +
+						  place * 8);
 }
 
 /* Global functions, see above: `key` is that of the state in the scratch map. */
@@ -158,27 +159,27 @@ static __always_inline void unwind_lookup(struct unwind_state *state)
 	fperf_unwind_lookup_one(0);
 }
 
-__attribute__((noinline)) int fperf_unwind_step_one(__u32 key)
+#define UNWIND_STEPS 4 /* at a time: a call costs as much as a tenth of a step */
+
+__attribute__((noinline)) int fperf_unwind_steps(__u32 key)
 {
 	struct unwind_state *state = bpf_map_lookup_elem(&fperf_unwind_scratch, &key);
 
-	return state ? unwind_step(state) : 0;
+	return state && unwind_step(state) && unwind_step(state) && unwind_step(state) && unwind_step(state);
 }
 
 /* FPERF_USER_DEPTH steps; 0 when the walk has ended. */
 __attribute__((noinline)) int fperf_unwind_walk(__u32 key)
 {
-	for (int i = 0; i < FPERF_USER_DEPTH; i++) {
-		if (fperf_unwind_step_one(key) <= 0)
+	for (int i = 0; i < FPERF_USER_DEPTH / UNWIND_STEPS; i++) {
+		if (fperf_unwind_steps(key) <= 0)
 			return 0;
 	}
 	return 1;
 }
 
-static __always_inline void unwind_begin(struct unwind_state *state, const struct user_regs *regs,
-					 struct task_struct *task)
+static __always_inline void unwind_begin(struct unwind_state *state, const struct user_regs *regs, __u32 tgid)
 {
-	__u32 tgid = bpf_get_current_pid_tgid() >> 32;
 	struct fperf_unwind_process *process = bpf_map_lookup_elem(&fperf_unwind_processes, &tgid);
 
 	state->pc = regs->pc & unwind_address_mask;
@@ -186,7 +187,7 @@ static __always_inline void unwind_begin(struct unwind_state *state, const struc
 	state->fp = regs->fp;
 	state->bx = regs->bx;
 	state->lr = regs->lr & unwind_address_mask;
-	state->registers = (__u64)task_user_regs(task);
+	state->window_size = 0;
 	state->flags = UNWIND_PC | UNWIND_LEAF | UNWIND_LR;
 	state->slot = 0;
 	state->total = 0;
@@ -252,36 +253,31 @@ static __always_inline __u64 unwind_before_trap(const struct user_regs *regs)
 	return regs->pc;
 }
 
-/* User stack of `task`, which is current or about to leave the CPU; `in_kernel`: it is not interrupted in
- * user mode. Fills in outcome, gap and failed_at; returns the number of addresses. */
-static __always_inline __u32 unwind_user(struct task_struct *task, bool in_kernel, __u64 *out,
-					 struct fperf_wire_stack *stack)
+/* User stack of the current thread, which may be about to leave the CPU and has these registers; `in_kernel`:
+ * it is not interrupted in user mode. Fills in outcome, gap and failed_at; returns the number of addresses.
+ */
+static __always_inline __u32 unwind_user(const struct user_regs *regs, bool in_kernel, __u32 tgid, __u32 tid,
+					 __u64 *out, struct fperf_wire_stack *stack)
 {
-	__u32 zero = 0;
+	__u32 zero = 0, count;
 	struct unwind_state *state = bpf_map_lookup_elem(&fperf_unwind_scratch, &zero);
-	struct user_regs regs = {};
 	struct unwind_root *root = 0;
-	__u32 tid, count;
 	int more;
 
-	stack->outcome = FPERF_STACK_NONE;
+	stack->outcome = FPERF_STACK_BAD_REGISTERS;
 	stack->gap = 0;
 	stack->failed_at = 0;
-	if (!state || BPF_CORE_READ(task, flags) & PF_KTHREAD)
+	if (!state || !regs->valid)
 		return 0;
-	user_regs_read(task, &regs);
-	stack->outcome = FPERF_STACK_BAD_REGISTERS;
-	if (!regs.valid)
-		return 0;
-	if (in_kernel && regs.syscall < 0)
-		regs.pc = unwind_before_trap(&regs);
+	unwind_begin(state, regs, tgid);
+	if (in_kernel && regs->syscall < 0)
+		state->pc = unwind_before_trap(regs);
 	if (unwind_mode == UNWIND_MODE_DUMP) {
-		out[0] = regs.pc | FPERF_WIRE_PC_BIT;
+		out[0] = state->pc | FPERF_WIRE_PC_BIT;
 		stack->outcome = FPERF_STACK_SKIPPED;
-		stack->failed_at = regs.pc;
+		stack->failed_at = state->pc;
 		return 1;
 	}
-	unwind_begin(state, &regs, task);
 	if (!state->generation) { /* the recorder has not seen this process yet: the leaf is all there is */
 		out[0] = state->pc | FPERF_WIRE_PC_BIT;
 		stack->outcome = FPERF_STACK_TABLE_MISSING;
@@ -289,7 +285,6 @@ static __always_inline __u32 unwind_user(struct task_struct *task, bool in_kerne
 		return 1;
 	}
 	more = fperf_unwind_walk(0);
-	tid = (__u32)bpf_get_current_pid_tgid();
 	if (more > 0) {
 		root = bpf_map_lookup_elem(&fperf_unwind_roots, &tid);
 		if (!root || !root_holds(root, state)) {

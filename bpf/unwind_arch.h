@@ -22,6 +22,7 @@ static __always_inline int unwind_saved(struct unwind_state *state, fperf_u32 ru
 					fperf_u64 slot, fperf_u64 *ra)
 {
 	fperf_u32 bx = unwind_bx_distance(state, rule), fp = 0, size;
+	int at;
 
 	state->slot = cfa - 8;
 	if (slot && cfa - slot >= 16 && cfa - slot <= 64 && !((cfa - slot) & 7))
@@ -30,16 +31,17 @@ static __always_inline int unwind_saved(struct unwind_state *state, fperf_u32 ru
 	if (!size)
 		size = 8;
 	__asm__ volatile("" : "+r"(size)); /* the compiler must not forget what the verifier is to see */
-	if (size > sizeof(state->words) || unwind_read(state->words, size, cfa - size))
+	at = unwind_window(state, cfa - size, size);
+	if (at < 0)
 		return -1;
-	*ra = state->words[(size / 8 - 1) & 7];
+	*ra = unwind_window_word(state, at, size / 8 - 1);
 	if (bx) {
-		state->bx = state->words[((size - bx) / 8) & 7];
+		state->bx = unwind_window_word(state, at, (size - bx) / 8);
 		state->flags &= ~UNWIND_BX_LOST;
 	}
 	if (fp)
-		state->fp = state->words[((size - fp) / 8) & 7];
-	else if (slot && unwind_read(&state->fp, 8, slot))
+		state->fp = unwind_window_word(state, at, (size - fp) / 8);
+	else if (slot && unwind_word(state, slot, &state->fp))
 		return -1;
 	if (slot)
 		state->flags &= ~UNWIND_FP_LOST;
@@ -164,6 +166,7 @@ static __always_inline int unwind_saved(struct unwind_state *state, fperf_u32 ru
 					fperf_u64 slot, fperf_u64 *ra)
 {
 	fperf_u32 where = rule >> 4 & 3;
+	int at;
 
 	(void)cfa;
 	if (where == FPERF_RULE_RA_DEFAULT) {
@@ -174,20 +177,21 @@ static __always_inline int unwind_saved(struct unwind_state *state, fperf_u32 ru
 		if (!slot)
 			return 0;
 		state->flags &= ~UNWIND_FP_LOST;
-		return unwind_read(&state->fp, 8, slot);
+		return unwind_word(state, slot, &state->fp);
 	}
 	if (!slot)
 		return -1;
 	if (where == FPERF_RULE_RA_FP_SLOT) {
 		state->slot = slot;
-		return unwind_read(ra, 8, slot);
+		return unwind_word(state, slot, ra);
 	}
-	if (unwind_read(state->words, 16, slot))
+	at = unwind_window(state, slot, 16);
+	if (at < 0)
 		return -1;
 	state->slot = slot + 8;
-	state->fp = state->words[0];
+	state->fp = unwind_window_word(state, at, 0);
 	state->flags &= ~UNWIND_FP_LOST;
-	*ra = state->words[1];
+	*ra = unwind_window_word(state, at, 1);
 	return 0;
 }
 

@@ -40,6 +40,8 @@
 #define UNWIND_LONG_WALK   15 /* times FPERF_USER_DEPTH more, to find the root of a deep stack */
 #define UNWIND_HEAD	   (FPERF_USER_DEPTH / 2)	    /* a deep stack keeps so many at the leaf ... */
 #define UNWIND_TAIL	   (FPERF_USER_DEPTH - UNWIND_HEAD) /* ... and so many at the root; a power of two */
+#define UNWIND_WINDOW	   64 /* words of the stack that are read at once; a power of two */
+#define UNWIND_SLOTS_FROM  32 /* stack frames whose slot is not kept: they are no roots of deep stacks */
 
 struct unwind_state {
 	fperf_u64 pc, sp, fp;
@@ -47,7 +49,6 @@ struct unwind_state {
 	fperf_u64 bx;	/* x86-64 */
 	fperf_u64 at;	/* address whose rule is wanted: pc, or the last byte of the call */
 	fperf_u64 slot; /* where the last return address was read, 0: in a register */
-	fperf_u64 registers;
 	fperf_u32 first, count, generation; /* the process's mappings; generation 0: not known */
 	fperf_u32 flags;
 	fperf_u32 rule;	 /* what unwind_lookup found */
@@ -56,7 +57,12 @@ struct unwind_state {
 	fperf_u32 outcome;
 	fperf_u32 hits, misses; /* of the cache */
 	fperf_u64 failed_at;
-	fperf_u64 words[8];				 /* what was read from the stack */
+	fperf_u64 words[8]; /* what was read from elsewhere than the stack */
+	/* A piece of the stack. A read costs the same for 8 bytes as for 512, and most steps need what lies
+	 * shortly behind what the step before needed. */
+	fperf_u64 window_base;
+	fperf_u32 window_size, reserved; /* bytes that hold what was read */
+	fperf_u64 window[UNWIND_WINDOW];
 	fperf_u64 frames[UNWIND_HEAD + 2 * UNWIND_TAIL]; /* see unwind_record() */
 	fperf_u64 slots[UNWIND_HEAD +
 			2 * UNWIND_TAIL]; /* where the address of each was read; 0: in a register */
@@ -67,6 +73,43 @@ static __always_inline fperf_u64 unwind_mix(fperf_u64 at, fperf_u32 generation)
 	fperf_u64 hash = (at ^ ((fperf_u64)generation << 40)) * 0x9e3779b97f4a7c15ull;
 
 	return hash ^ (hash >> 29) ^ ((fperf_u64)generation * 0x85ebca6b);
+}
+
+/* Where in the window `size` bytes at `address` are, in words; the window is moved there if need be. -1: they
+ * cannot be read. */
+static __always_inline int unwind_window(struct unwind_state *state, fperf_u64 address, fperf_u32 size)
+{
+	fperf_u64 at = address - state->window_base;
+
+	if (at < sizeof(state->window) && at + size <= state->window_size && !(at & 7))
+		return (int)(at / 8);
+	state->window_size = 0;
+	if (!unwind_read(state->window, sizeof(state->window), address)) {
+		state->window_size = sizeof(state->window);
+	} else { /* it ends here, most likely */
+		if (size > sizeof(state->words) || unwind_read(state->window, size, address))
+			return -1;
+		state->window_size = size;
+	}
+	state->window_base = address;
+	return 0;
+}
+
+/* Word number `word` behind `at`, which unwind_window() has returned. */
+static __always_inline fperf_u64 unwind_window_word(const struct unwind_state *state, int at, fperf_u32 word)
+{
+	return state->window[((fperf_u32)at + word) & (UNWIND_WINDOW - 1)];
+}
+
+/* A single word of the stack that may lie anywhere. */
+static __always_inline int unwind_word(const struct unwind_state *state, fperf_u64 address, fperf_u64 *value)
+{
+	fperf_u64 at = address - state->window_base;
+
+	if (at >= sizeof(state->window) || at + 8 > state->window_size || at & 7)
+		return unwind_read(value, 8, address);
+	*value = state->window[at / 8 & (UNWIND_WINDOW - 1)];
+	return 0;
 }
 
 /* The last mapping that starts at or before `at`, if it reaches that far. */
@@ -198,7 +241,8 @@ static __always_inline void unwind_record(struct unwind_state *state)
 
 	if (total < UNWIND_HEAD) {
 		state->frames[in_ring] = pc;
-		state->slots[in_ring] = state->slot;
+		if (total >= UNWIND_SLOTS_FROM)
+			state->slots[in_ring] = state->slot;
 		return;
 	}
 	state->frames[UNWIND_HEAD + in_ring] = pc;
@@ -252,8 +296,8 @@ static __always_inline int unwind_signal(struct unwind_state *state)
  * returns behind a call instruction; that it lies in executable memory is seen at the next step. */
 static __always_inline int unwind_frame_pointer(struct unwind_state *state, fperf_u32 outcome)
 {
-	fperf_u64 fp = state->fp;
-	int stepped;
+	fperf_u64 fp = state->fp, ra;
+	int stepped, at;
 
 	if (unwind_mode == UNWIND_MODE_TABLE)
 		return unwind_end(state, outcome);
@@ -266,15 +310,17 @@ static __always_inline int unwind_frame_pointer(struct unwind_state *state, fper
 		return unwind_end(state, FPERF_STACK_UNKNOWN_END);
 	if (fp < state->sp || fp - state->sp > UNWIND_FAR)
 		return unwind_end(state, outcome);
-	if (unwind_read(state->words, 16, fp))
+	at = unwind_window(state, fp, 16);
+	if (at < 0)
 		return unwind_end(state, outcome);
-	if (!state->words[1])
+	ra = unwind_window_word(state, at, 1);
+	if (!ra)
 		return unwind_end(state, FPERF_STACK_UNKNOWN_END);
-	if (!unwind_after_call(state->words[1] & unwind_address_mask))
+	if (!unwind_after_call(ra & unwind_address_mask))
 		return unwind_end(state, outcome);
 	state->slot = fp + 8;
-	state->fp = state->words[0];
-	return unwind_advance(state, state->words[1], fp + 16);
+	state->fp = unwind_window_word(state, at, 0);
+	return unwind_advance(state, ra, fp + 16);
 }
 
 /* CFA of a rule. `base` gets the register that it was computed from. */
@@ -301,7 +347,8 @@ static __always_inline int unwind_cfa(struct unwind_state *state, fperf_u32 rule
 		return 0;
 	case FPERF_RULE_SP_DEREF:
 	case FPERF_RULE_FP_DEREF:
-		if (unwind_read(state->words, 8, *base + (fperf_u64)(((fperf_s32)(rule << 5) >> 21) * 8ll)))
+		if (unwind_word(state, *base + (fperf_u64)(((fperf_s32)(rule << 5) >> 21) * 8ll),
+				&state->words[0]))
 			return -1;
 		*cfa = state->words[0] + (fperf_u64)(rule >> 27) * 8;
 		return 0;

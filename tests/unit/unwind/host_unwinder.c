@@ -28,6 +28,7 @@ struct host_unwinder {
 /* The unwinder's primitives have no place for a context, as in BPF, where maps are global. */
 static struct host_unwinder *current;
 static const struct host_memory *current_memory;
+static const uint64_t *current_registers;
 
 struct unwind_state;
 static int unwind_register(const struct unwind_state *state, uint32_t number, uint64_t *value);
@@ -73,9 +74,10 @@ static const uint64_t unwind_address_mask = (1ull << 48) - 1;
 
 static int unwind_register(const struct unwind_state *state, uint32_t number, uint64_t *value)
 {
-	if (!state->registers || number > 15)
+	(void)state;
+	if (!current_registers || number > 15)
 		return -2;
-	*value = ((const uint64_t *)(uintptr_t)state->registers)[number];
+	*value = current_registers[number];
 	return 0;
 }
 
@@ -162,7 +164,7 @@ static void state_start(struct unwind_state *state, const struct host_registers 
 	state->fp = registers->fp;
 	state->lr = registers->lr;
 	state->bx = registers->all ? registers->all[3] : 0;
-	state->registers = (uintptr_t)registers->all;
+	current_registers = registers->all;
 	state->flags = UNWIND_PC | UNWIND_LR | (registers->leaf ? UNWIND_LEAF : 0);
 }
 
