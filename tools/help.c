@@ -24,6 +24,7 @@ static const struct exit_status exit_statuses[] = {
 	{FPERF_EXIT_OK, "done"},
 	{FPERF_EXIT_FAILED, "it failed; a message says what, where and what to do"},
 	{FPERF_EXIT_USAGE, "wrong usage"},
+	{FPERF_EXIT_GATE, "a gate did not hold (diff, baseline check)"},
 	{FPERF_EXIT_DAMAGED, "the input is damaged; what could be read was shown"},
 };
 

@@ -131,6 +131,19 @@ static int apply(struct parser *parser, const struct fperf_option *option, bool 
 	return 0;
 }
 
+/* The words after the first of an option that takes many. */
+static int apply_rest(struct parser *parser, const struct fperf_option *option, char **argv, int argc,
+		      int *at)
+{
+	size_t size = option->value ? strlen(option->value) : 0, dots = strlen("…");
+	bool many = size > dots && !strcmp(option->value + size - dots, "…");
+	int ret = 0;
+
+	while (many && !ret && *at < argc && argv[*at][0] != '-')
+		ret = apply(parser, option, false, argv[(*at)++]);
+	return ret;
+}
+
 /* "--name", "--name=value", "--name value". Advances *at past what was used. */
 static int parse_long(struct parser *parser, char **argv, int argc, int *at)
 {
@@ -139,6 +152,7 @@ static int parse_long(struct parser *parser, char **argv, int argc, int *at)
 	const struct fperf_option *option;
 	const char *argument = equals ? equals + 1 : NULL;
 	bool common;
+	int ret;
 
 	for (size_t i = 0; (option = option_at(parser->command, i, &common)); i++) {
 		if (strlen(option->name) == size && !memcmp(option->name, word, size))
@@ -155,7 +169,8 @@ static int parse_long(struct parser *parser, char **argv, int argc, int *at)
 						option->name, option->name, option->value);
 		argument = argv[(*at)++];
 	}
-	return apply(parser, option, common, argument);
+	ret = apply(parser, option, common, argument);
+	return ret ? ret : apply_rest(parser, option, argv, argc, at);
 }
 
 /* "-a", "-abc", "-dVALUE", "-d VALUE". */
@@ -182,8 +197,10 @@ static int parse_short(struct parser *parser, char **argv, int argc, int *at)
 							*letter, *letter, option->value);
 		}
 		ret = apply(parser, option, common, argument);
-		if (ret < 0 || argument)
+		if (ret < 0)
 			return ret;
+		if (argument)
+			return apply_rest(parser, option, argv, argc, at);
 	}
 	return 0;
 }

@@ -13,13 +13,15 @@ enum fperf_exit {
 	FPERF_EXIT_OK = 0,
 	FPERF_EXIT_FAILED = 1,
 	FPERF_EXIT_USAGE = 2,
+	FPERF_EXIT_GATE = 3,
 	FPERF_EXIT_DAMAGED = 4,
 };
 
 struct fperf_option {
 	char letter;	   /* 0: long form only */
 	const char *name;  /* long form without the dashes */
-	const char *value; /* what its argument is called in help; NULL: it takes none */
+	const char *value; /* what its argument is called in help; NULL: it takes none. "FILE…": it takes all
+			    * words up to the next option, `set` for each */
 	const char *help;
 	/* Takes the argument (NULL when there is none) into the command's config. On failure `err` says what
 	 * is wrong with the argument; the caller adds which option it was. */

@@ -3,6 +3,9 @@
  *   hostile  names with escapes, quotes, newlines and bytes that are no UTF-8, wherever a name can be
  *   rich     every kind of record, for exports; rich-hostile: with names that break careless formats
  *   frames   60 frames of 10 ms, frame 40 takes 40 ms: its thread waits 30 ms for a lock
+ *   run SEED PERCENT [SCENE [MODEL]]
+ *            600 frames of about 10 ms, every 50th a hitch of 30 ms; a game that is so much slower than it
+ *            might be, in one function; runs of another seed differ by chance
  */
 #include "frameperf/meta.h"
 #include "frameperf/wire.h"
@@ -107,18 +110,24 @@ static void boundary(struct fperf_writer *writer, uint64_t time_ns)
 	    &(struct fperf_rec_mark){.time_ns = time_ns, .thread = 1, .marker = 1});
 }
 
-static void sample(struct fperf_writer *writer, uint64_t time_ns, uint64_t offset)
+static void sample_in(struct fperf_writer *writer, uint64_t time_ns, uint32_t module, uint64_t offset,
+		      uint64_t caller)
 {
 	static uint32_t stacks;
 	const struct fperf_stack_frame frames[] = {
-		{.module = 1, .kind = FPERF_FRAME_PC, .offset = offset},
-		{.module = 1, .kind = FPERF_FRAME_RETURN, .offset = 0x100}};
+		{.module = module, .kind = FPERF_FRAME_PC, .offset = offset},
+		{.module = module, .kind = FPERF_FRAME_RETURN, .offset = caller}};
 
 	add(writer, FPERF_RECORD_STACK,
 	    &(struct fperf_rec_stack){
 		    .id = ++stacks, .outcome = FPERF_STACK_COMPLETE, .count = 2, .frames = frames});
 	add(writer, FPERF_RECORD_SAMPLE,
 	    &(struct fperf_rec_sample){.time_ns = time_ns, .thread = 1, .stack = stacks, .period = MS});
+}
+
+static void sample(struct fperf_writer *writer, uint64_t time_ns, uint64_t offset)
+{
+	sample_in(writer, time_ns, 1, offset, 0x100);
 }
 
 static void frames(struct fperf_writer *writer)
@@ -145,6 +154,62 @@ static void frames(struct fperf_writer *writer)
 	}
 }
 
+/* Even in -1..1. */
+static double chance(uint64_t *state)
+{
+	*state = *state * 6364136223846793005ull + 1442695040888963407ull;
+	return (double)(int32_t)(*state >> 32) / 2147483648.0;
+}
+
+/* A run of a game: its thread runs all the time, three quarters of it in update(), which is the one that gets
+ * slower. */
+static void run(struct fperf_writer *writer, uint64_t seed, double percent)
+{
+	static const char *const functions[] = {"update", "draw", "main"};
+	double slower = 1 + percent / 100, luck;
+	uint64_t now = START + 10 * MS;
+	char id[40], end[32];
+
+	snprintf(id, sizeof(id), "%016llx%016llx", (unsigned long long)seed,
+		 (unsigned long long)(percent * 1000));
+	meta(writer, FPERF_META_SESSION_ID, id);
+	seed = seed * 2862933555777941757ull + 3037000493ull;
+	luck = 1 + 0.01 * chance(&seed);
+	add(writer, FPERF_RECORD_MODULE,
+	    &(struct fperf_rec_module){
+		    .id = 2, .path = fperf_writer__text(writer, "[anon]"), .kind = FPERF_MODULE_ANON});
+	for (uint64_t i = 0; i < 3; i++)
+		add(writer, FPERF_RECORD_JIT_SYMBOL,
+		    &(struct fperf_rec_jit_symbol){.process = 1,
+						   .address = 0x1000 + 0x1000 * i,
+						   .size = 0x1000,
+						   .name = fperf_writer__text(writer, functions[i])});
+	boundary(writer, now);
+	for (int i = 0; i < 600; i++) {
+		double ms = i % 50 == 25 ? 30 : 10 + chance(&seed);
+		uint64_t time = (uint64_t)(ms * luck * (0.25 + 0.75 * slower) * 1e6);
+
+		for (uint64_t at = 0; at + MS <= time; at += MS)
+			sample_in(writer, now + at, 2, (double)at < (double)time * 0.25 ? 0x2000 : 0x1000,
+				  0x3010);
+		now += time;
+		boundary(writer, now);
+	}
+	snprintf(end, sizeof(end), "%llu", (unsigned long long)now);
+	meta(writer, FPERF_META_END_NS, end);
+}
+
+static void run_write(struct fperf_writer *writer, int argc, char **argv)
+{
+	basics(writer, "game");
+	meta(writer, FPERF_META_HOST_MODEL, argc > 6 ? argv[6] : "Board");
+	if (argc > 5)
+		meta(writer, "label.scene", argv[5]);
+	process(writer, "game", "/opt/game");
+	marker(writer, "glXSwapBuffers");
+	run(writer, strtoull(argv[3], NULL, 10), strtod(argv[4], NULL));
+}
+
 int main(int argc, char **argv)
 {
 	static const char hostile[] = "evil\x1b[2J\"';\n\xff\xe2\x80\xae,{}";
@@ -152,12 +217,14 @@ int main(int argc, char **argv)
 	struct fperf_writer *writer = NULL;
 	const char *name;
 
-	if (argc != 3)
+	if (argc < 3 || (strcmp(argv[1], "run") == 0 ? argc < 5 : argc != 3))
 		return 2;
 	options.path = argv[2];
 	name = strcmp(argv[1], "hostile") ? "game" : hostile;
 	check(fperf_writer__open(&options, &writer, &error));
-	if (!strcmp(argv[1], "empty")) {
+	if (!strcmp(argv[1], "run")) {
+		run_write(writer, argc, argv);
+	} else if (!strcmp(argv[1], "empty")) {
 		source(writer, FPERF_SOURCE_SAMPLE, FPERF_SOURCE_STATE_FAILED,
 		       "perf_event_open: not permitted");
 	} else if (!strncmp(argv[1], "rich", 4)) {
