@@ -159,20 +159,20 @@ static __always_inline void unwind_lookup(struct unwind_state *state)
 	fperf_unwind_lookup_one(0);
 }
 
-#define UNWIND_STEPS 4 /* at a time: a call costs as much as a tenth of a step */
+#define UNWIND_STEPS 1
 
-__attribute__((noinline)) int fperf_unwind_steps(__u32 key)
+__attribute__((noinline)) int fperf_unwind_step_one(__u32 key)
 {
 	struct unwind_state *state = bpf_map_lookup_elem(&fperf_unwind_scratch, &key);
 
-	return state && unwind_step(state) && unwind_step(state) && unwind_step(state) && unwind_step(state);
+	return state ? unwind_step(state) : 0;
 }
 
 /* FPERF_USER_DEPTH steps; 0 when the walk has ended. */
 __attribute__((noinline)) int fperf_unwind_walk(__u32 key)
 {
-	for (int i = 0; i < FPERF_USER_DEPTH / UNWIND_STEPS; i++) {
-		if (fperf_unwind_steps(key) <= 0)
+	for (int i = 0; i < FPERF_USER_DEPTH; i++) {
+		if (fperf_unwind_step_one(key) <= 0)
 			return 0;
 	}
 	return 1;
