@@ -76,6 +76,12 @@ int fperf_aggregate__add_mapping(struct fperf_aggregate *agg, const struct fperf
 int fperf_aggregate__consume(struct fperf_aggregate *agg, const void *record, size_t size,
 			     struct fperf_error *err);
 
+/* Writes a struct fperf_rec_snapshot of the thread that a record of the scan is about: a FPERF_WIRE_OFFCPU
+ * that is open, else its FPERF_WIRE_TASK. `owner_tid`: who holds the lock that it waits for, 0: not known.
+ * The record's meaning for the recording is not touched: it may be consumed as well. */
+int fperf_aggregate__snapshot(struct fperf_aggregate *agg, const void *record, size_t size, uint64_t time_ns,
+			      uint32_t owner_tid, struct fperf_error *err);
+
 /* Adds a stack that user space unwound (from a stack dump), to be used in place of the one in the record. */
 int fperf_aggregate__consume_with_stack(struct fperf_aggregate *agg, const void *record, size_t size,
 					const uint64_t *user, uint32_t user_count, uint8_t outcome,

@@ -59,6 +59,8 @@ static int sample_convert(struct fperf_aggregate *agg, const struct wire_record 
 	if (fperf_aggregate__stack(agg, thread->process, &wire->stack, NULL, record.kernel,
 				   FPERF_SOURCE_SAMPLE, &record.stack, err))
 		return err->code;
+	thread->sample_stack = record.stack;
+	thread->sampled_ns = record.time_ns;
 	return fperf_writer__add(agg->options.writer, FPERF_RECORD_SAMPLE, &record, err);
 }
 
@@ -484,6 +486,71 @@ static int record_convert(struct fperf_aggregate *agg, const struct wire_type *t
 	if (agg->lost_pending && now_ns > agg->lost_written_ns + LOSS_INTERVAL_NS)
 		return fperf_aggregate__write_losses(agg, now_ns, err);
 	return 0;
+}
+
+/* Left its core: the kernel part of the stack is as it is now, the user part as at the switch-out. */
+static int snapshot_off(struct fperf_aggregate *agg, struct fperf_thread *thread,
+			const struct wire_record *wire, struct fperf_rec_snapshot *record,
+			struct fperf_error *err)
+{
+	const struct fperf_wire_offcpu *offcpu = &wire->offcpu;
+	const struct fperf_out_stack *out = &thread->out_stack;
+	bool fits = out->out_ns && out->out_ns == offcpu->out_ns;
+	bool ready = offcpu->wake_ns || offcpu->flags & FPERF_OFFCPU_PREEMPTED;
+
+	record->state = ready ? FPERF_SNAPSHOT_READY : FPERF_SNAPSHOT_WAITS;
+	record->since_ns = offcpu->out_ns;
+	record->syscall = offcpu->syscall;
+	if (offcpu->syscall >= 0)
+		memcpy(record->args, offcpu->args, sizeof(record->args));
+	if (fperf_task_table__mentioned(&agg->tasks, &offcpu->waker, record->time_ns, &record->waker, err))
+		return err->code;
+	return fperf_aggregate__stack(agg, thread->process, &wire->stack, fits ? out : NULL, false,
+				      FPERF_SOURCE_SCHED, &record->stack, err);
+}
+
+/* Has not moved since recording began, or runs: then its last sample tells where. */
+static int snapshot_task(struct fperf_aggregate *agg, struct fperf_thread *thread,
+			 struct fperf_rec_snapshot *record, struct fperf_error *err)
+{
+	const struct fperf_thread_at_start *at_start = thread->at_start;
+
+	if (!at_start) {
+		record->state = FPERF_SNAPSHOT_RUNS;
+		record->stack = thread->sample_stack;
+		record->since_ns = thread->sample_stack ? thread->sampled_ns : 0;
+		return 0;
+	}
+	record->state = at_start->state ? FPERF_SNAPSHOT_WAITS : FPERF_SNAPSHOT_READY;
+	record->syscall = at_start->syscall;
+	if (at_start->syscall >= 0)
+		memcpy(record->args, at_start->args, sizeof(record->args));
+	return fperf_aggregate__intern(agg, at_start->stack.outcome, at_start->stack.frames,
+				       (uint32_t)at_start->stack.count, FPERF_SOURCE_SCHED, &record->stack,
+				       err);
+}
+
+int fperf_aggregate__snapshot(struct fperf_aggregate *agg, const void *bytes, size_t size, uint64_t time_ns,
+			      uint32_t owner_tid, struct fperf_error *err)
+{
+	struct fperf_rec_snapshot record = {.time_ns = time_ns, .syscall = -1};
+	struct fperf_thread *thread;
+	struct wire_record wire;
+	int result;
+
+	if (!record_read(bytes, size, &wire) ||
+	    (wire.header.type != FPERF_WIRE_TASK && wire.header.type != FPERF_WIRE_OFFCPU)) {
+		agg->stats.bad_records++;
+		return 0;
+	}
+	thread = record_thread(agg, &wire, err);
+	if (!thread)
+		return err->code;
+	record.thread = thread->id;
+	record.owner = fperf_aggregate__thread_id(agg, owner_tid);
+	result = wire.header.type == FPERF_WIRE_OFFCPU ? snapshot_off(agg, thread, &wire, &record, err)
+						       : snapshot_task(agg, thread, &record, err);
+	return result ? result : fperf_writer__add(agg->options.writer, FPERF_RECORD_SNAPSHOT, &record, err);
 }
 
 int fperf_aggregate__consume(struct fperf_aggregate *agg, const void *record, size_t size,

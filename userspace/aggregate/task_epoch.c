@@ -110,8 +110,10 @@ int fperf_task_table__epoch(struct fperf_task_table *table, uint64_t now_ns,
 
 	for (size_t i = 0; i < table->process_count; i++)
 		table->processes[i]->wanted = false;
-	for (size_t i = 0; i < table->thread_count; i++)
+	for (size_t i = 0; i < table->thread_count; i++) {
 		table->threads[i]->wanted = false;
+		table->threads[i]->sample_stack = 0;
+	}
 	threads = threads_part(table, now_ns, lives, context);
 	processes = processes_part(table, now_ns);
 	older_cut(table, threads, processes);

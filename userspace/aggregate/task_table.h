@@ -76,6 +76,8 @@ struct fperf_thread {
 	bool seen_by_scan, seen_by_sched;
 	struct fperf_thread_at_start *at_start; /* NULL: was running, or its first interval was seen */
 	struct fperf_out_stack out_stack;
+	uint32_t sample_stack;	    /* of its last sample in this epoch; 0: none */
+	uint64_t sampled_ns;	    /* when that was */
 	uint64_t last_in_ns;	    /* last switch-in; 0: none seen */
 	uint64_t last_cpu_ns;	    /* the kernel's account of its CPU time then */
 	int64_t owed_ns;	    /* see offcpu_account() */

@@ -31,7 +31,7 @@ static const struct fperf_capture_source_ops *const sources[] = {
 
 #define CHECK_LIVE_NS FPERF_NS_PER_S
 #define LOSSES_NS     (FPERF_NS_PER_S / 2)
-#define FLUSH_NS      (3 * FPERF_NS_PER_S)
+#define FLUSH_MS      3000
 #define LOW_PRIORITY  10		      /* nice */
 #define LATE_NS	      (150 * FPERF_NS_PER_MS) /* between two rounds, which come every 10 ms */
 
@@ -75,6 +75,20 @@ void fperf_capture__on_mapping(struct fperf_capture *capture, const struct fperf
 			sources[i]->on_mapping(capture->source_state[i], mapping);
 }
 
+void fperf_capture__epoch_began(struct fperf_capture *capture, uint64_t now_ns)
+{
+	for (size_t i = 0; i < SOURCE_COUNT; i++)
+		if (capture->source_state[i] && sources[i]->on_epoch)
+			sources[i]->on_epoch(capture->source_state[i], now_ns);
+}
+
+void fperf_capture__sources_prepare(struct fperf_capture *capture)
+{
+	for (size_t i = 0; i < SOURCE_COUNT; i++)
+		if (capture->source_state[i] && sources[i]->prepare)
+			sources[i]->prepare(capture->source_state[i]);
+}
+
 static void loss_write(struct fperf_capture *capture, enum fperf_source source, enum fperf_loss_reason reason,
 		       uint64_t count)
 {
@@ -116,8 +130,8 @@ static void losses_collect(struct fperf_capture *capture)
 	}
 }
 
-static void source_state_set(struct fperf_capture *capture, enum fperf_source source,
-			     enum fperf_source_state state, const char *reason)
+static void source_write(struct fperf_capture *capture, enum fperf_source source,
+			 enum fperf_source_state state, const char *reason)
 {
 	struct fperf_rec_source record = {
 		.source = (uint8_t)source,
@@ -126,10 +140,27 @@ static void source_state_set(struct fperf_capture *capture, enum fperf_source so
 	};
 	struct fperf_error ignored;
 
-	capture->status.source_state[source] = (uint8_t)state;
-	snprintf(capture->status.source_reason[source], sizeof(capture->status.source_reason[source]), "%s",
-		 reason);
 	fperf_writer__add(capture->context.writer, FPERF_RECORD_SOURCE, &record, &ignored);
+}
+
+static void source_state_set(struct fperf_capture *capture, enum fperf_source source,
+			     enum fperf_source_state state, const char *reason)
+{
+	capture->status.source_state[source] = (uint8_t)state;
+	snprintf(capture->status.source_reason[source], sizeof(capture->status.source_reason[source]),
+		 "%.159s", reason);
+	source_write(capture, source, state, reason);
+}
+
+void fperf_capture__sources_describe(struct fperf_capture *capture)
+{
+	for (int source = 0; source < FPERF_SOURCES; source++)
+		if (capture->status.source_state[source] || *capture->status.source_reason[source])
+			source_write(capture, source, capture->status.source_state[source],
+				     capture->status.source_reason[source]);
+	for (size_t i = 0; i < SOURCE_COUNT; i++)
+		if (capture->source_state[i] && sources[i]->describe)
+			sources[i]->describe(capture->source_state[i], capture->end_ns);
 }
 
 /* Without these nothing tells anything of the target. */
@@ -268,7 +299,7 @@ static uint64_t kernel_text_base(void)
 	return fperf_kallsyms__base(FPERF_KALLSYMS_PATH, &base, &hidden) ? 0 : base;
 }
 
-static int meta_write_start(struct fperf_capture *capture, struct fperf_error *err)
+int fperf_capture__write_start(struct fperf_capture *capture, struct fperf_error *err)
 {
 	struct fperf_writer *writer = capture->context.writer;
 	struct fperf_clock_offsets offsets = fperf_clock__offsets();
@@ -354,7 +385,7 @@ static int capture_open(struct fperf_capture *capture, struct fperf_error *err)
 	capture->live_ns = fperf_clock__now_ns();
 	capture->context.start_ns = capture->live_ns;
 	fperf_aggregate__set_start(capture->context.aggregate, capture->live_ns);
-	rc = meta_write_start(capture, err);
+	rc = fperf_capture__write_start(capture, err);
 	rc = rc ? rc : fperf_follow__scan(capture, err);
 	if (rc)
 		return rc;
@@ -379,6 +410,9 @@ int fperf_capture__start(const struct fperf_capture_options *options, struct fpe
 	started->options = *options;
 	if (!started->options.drain_interval_ms)
 		started->options.drain_interval_ms = 10;
+	if (!started->options.flush_interval_ms)
+		started->options.flush_interval_ms = FLUSH_MS;
+	fperf_buf__init(&started->looked, 64u << 20);
 	started->stats_fd = -1;
 	fperf_shared_maps__init(&started->shared);
 	started->context = (struct fperf_capture_context){
@@ -421,7 +455,7 @@ static void stats_window(struct fperf_capture *capture, uint64_t now_ns)
 	}
 }
 
-static void stats_finish(struct fperf_capture *capture, uint64_t now_ns)
+void fperf_capture__finish_stats(struct fperf_capture *capture, uint64_t now_ns)
 {
 	if (capture->stats_fd >= 0)
 		stats_close(capture, now_ns);
@@ -458,7 +492,7 @@ static int housekeeping(struct fperf_capture *capture, uint64_t now_ns, struct f
 		if (capture->sideband && fperf_sideband__check(capture->sideband))
 			mappings_read_again(capture);
 	}
-	if (now_ns - capture->flushed_ns < FLUSH_NS)
+	if (now_ns - capture->flushed_ns < capture->options.flush_interval_ms * FPERF_NS_PER_MS)
 		return 0;
 	capture->flushed_ns = now_ns;
 	return fperf_writer__flush(capture->context.writer, false, err);
@@ -496,9 +530,20 @@ static int meta_write_image(struct fperf_capture *capture, struct fperf_error *e
 	return rc || !exe[0] ? rc : fperf_writer__meta(writer, FPERF_META_TARGET_EXE, exe, err);
 }
 
-static int capture_finish(struct fperf_capture *capture, const char *end_reason, struct fperf_error *err)
+int fperf_capture__write_end(struct fperf_capture *capture, const char *end_reason, struct fperf_error *err)
 {
 	struct fperf_writer *writer = capture->context.writer;
+	int rc = meta_write_image(capture, err);
+
+	rc = rc ? rc : fperf_writer__meta_u64(writer, FPERF_META_END_NS, capture->end_ns, err);
+	rc = rc ? rc : fperf_writer__meta(writer, FPERF_META_END_REASON, end_reason, err);
+	if (!rc && capture->status.bpf_ns)
+		rc = fperf_writer__meta_u64(writer, FPERF_META_BPF_NS, capture->status.bpf_ns, err);
+	return rc;
+}
+
+static int capture_finish(struct fperf_capture *capture, const char *end_reason, struct fperf_error *err)
+{
 	uint64_t end_ns = capture->end_ns;
 	int rc = fperf_drain__round(capture, true, err);
 
@@ -510,19 +555,14 @@ static int capture_finish(struct fperf_capture *capture, const char *end_reason,
 		capture->source_state[i] = NULL;
 	}
 	rc = rc ? rc : fperf_aggregate__finish(capture->context.aggregate, end_ns, err);
-	rc = rc ? rc : meta_write_image(capture, err);
-	rc = rc ? rc : fperf_writer__meta_u64(writer, FPERF_META_END_NS, end_ns, err);
-	rc = rc ? rc : fperf_writer__meta(writer, FPERF_META_END_REASON, end_reason, err);
-	if (!rc && capture->status.bpf_ns)
-		rc = fperf_writer__meta_u64(writer, FPERF_META_BPF_NS, capture->status.bpf_ns, err);
-	return rc;
+	return rc ? rc : fperf_capture__write_end(capture, end_reason, err);
 }
 
 int fperf_capture__stop(struct fperf_capture *capture, const char *end_reason, struct fperf_error *err)
 {
 	priority_restore(capture);
 	capture->end_ns = fperf_clock__now_ns();
-	stats_finish(capture, capture->end_ns);
+	fperf_capture__finish_stats(capture, capture->end_ns);
 	for (size_t i = 0; i < SOURCE_COUNT; i++)
 		if (capture->source_state[i] && sources[i]->pause)
 			sources[i]->pause(capture->source_state[i]);
@@ -545,6 +585,8 @@ void fperf_capture__free(struct fperf_capture *capture)
 	fperf_shared_maps__close(&capture->shared);
 	fperf_map__free(&capture->live);
 	fperf_map__free(&capture->start_threads);
+	fperf_map__free(&capture->boundaries);
+	fperf_buf__free(&capture->looked);
 	free(capture->source_state);
 	free(capture);
 }

@@ -15,6 +15,7 @@
 #include <sys/types.h>
 
 struct fperf_capture;
+struct fperf_triggers;
 
 enum fperf_unwind_mode { FPERF_UNWIND_AUTO, FPERF_UNWIND_FP, FPERF_UNWIND_TABLE, FPERF_UNWIND_DUMP };
 
@@ -42,8 +43,10 @@ struct fperf_capture_options {
 	const char *helper_program;  /* frameperf itself, run for what may crash or hang (asking a Vulkan
 					driver where  it presents); NULL: done without */
 	uint32_t drain_interval_ms;  /* 0: 10 */
+	uint32_t flush_interval_ms;  /* 0: 3000 */
 	struct fperf_writer *writer; /* borrowed */
 	const struct fperf_log *log;
+	struct fperf_triggers *triggers; /* borrowed, NULL: none; is fed with what happens */
 };
 
 /* Everything that can be attached is; a source that cannot is marked failed or absent in the session with its
@@ -58,6 +61,31 @@ int fperf_capture__poll(struct fperf_capture *capture, int timeout_ms, struct fp
 /* Detaches everything, drains what is left, closes open intervals, writes totals. */
 int fperf_capture__stop(struct fperf_capture *capture, const char *end_reason, struct fperf_error *err);
 void fperf_capture__free(struct fperf_capture *capture);
+
+/* For recordings of which only the last part is kept, in a ring that the writer's chunks go to. */
+
+/* Begins an epoch with everything that is said again, see fperf_ring; the writer's strings must be forgotten
+ * and the ring must have begun it. `wanted_epochs`: how many may still be written out. */
+int fperf_capture__begin_epoch(struct fperf_capture *capture, uint64_t wanted_epochs,
+			       struct fperf_error *err);
+
+/* Writes every thread of the target as it is now (struct fperf_rec_snapshot), with its stack, and who holds
+ * the lock that it waits for. */
+int fperf_capture__snapshot(struct fperf_capture *capture, struct fperf_error *err);
+
+/* Takes in what a session needs that ends now, although the recording goes on: to be called before the
+ * process forks. *end_ns is that end. */
+int fperf_capture__look(struct fperf_capture *capture, uint64_t *end_ns, struct fperf_error *err);
+
+/* In a child process that was forked then, and of which nothing else is wanted any more: writes to another
+ * writer, whose strings begin after those of the recording's, what describes the recording and what is open
+ * at its end. Its events come from elsewhere. The session begins at `start_ns`. The child leaves by _exit().
+ */
+int fperf_capture__describe(struct fperf_capture *capture, struct fperf_writer *to, uint64_t start_ns,
+			    const char *end_reason, struct fperf_error *err);
+
+/* Session-wide id of a target thread, 0: not known. */
+uint32_t fperf_capture__thread_id(const struct fperf_capture *capture, uint32_t tid);
 
 struct fperf_capture_status {
 	uint64_t records;

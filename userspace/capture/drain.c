@@ -3,6 +3,7 @@
 
 #include "base/clock.h"
 #include "capture/sources.h"
+#include "capture/trigger.h"
 
 #include <errno.h>
 #include <poll.h>
@@ -124,6 +125,8 @@ int fperf_drain__record(struct fperf_capture *capture, void *record, size_t size
 		return 0;
 	rc = fperf_unwind__consume(&capture->context, record, size, err);
 	capture->status.records++;
+	if (!rc && capture->options.triggers)
+		fperf_watch__record(capture, header);
 	if (!rc)
 		record_follow(capture, header);
 	return rc;
@@ -185,6 +188,8 @@ int fperf_drain__round(struct fperf_capture *capture, bool last, struct fperf_er
 		fperf_capture__lost(capture, FPERF_SOURCE_MAPPING, FPERF_LOSS_SIDEBAND, lost);
 	}
 	rc = batch_take(capture, until_ns, err);
+	if (capture->options.triggers && !last)
+		fperf_triggers__until(capture->options.triggers, until_ns);
 	fperf_capture__lost(capture, FPERF_SOURCE_SAMPLE, FPERF_LOSS_MEMORY, capture->batch.dropped);
 	capture->batch.dropped = 0;
 	return rc;

@@ -13,7 +13,8 @@ struct fperf_frame_process_site {
 
 void fperf_frame_process__init(struct fperf_frame_process *process, uint32_t pid)
 {
-	*process = (struct fperf_frame_process){.pid = pid, .chosen = FPERF_FRAME_NONE};
+	*process = (struct fperf_frame_process){
+		.pid = pid, .chosen = FPERF_FRAME_NONE, .previous = FPERF_FRAME_NONE};
 }
 
 void fperf_frame_process__free(struct fperf_frame_process *process)
@@ -73,6 +74,8 @@ bool fperf_frame_process__choose(struct fperf_frame_process *process, uint64_t n
 
 void fperf_frame_process__reopen(struct fperf_frame_process *process, uint64_t now_ns)
 {
+	if (process->chosen != FPERF_FRAME_NONE)
+		process->previous = process->chosen;
 	process->chosen = FPERF_FRAME_NONE;
 	process->since_ns = now_ns;
 	for (size_t i = 0; i < process->site_count; i++)

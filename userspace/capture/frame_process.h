@@ -13,7 +13,8 @@ struct fperf_frame_process_site;
 
 struct fperf_frame_process {
 	uint32_t pid;
-	size_t chosen; /* index of a site, FPERF_FRAME_NONE: not yet */
+	size_t chosen;	 /* index of a site, FPERF_FRAME_NONE: not yet */
+	size_t previous; /* the same before the choice was taken back */
 	struct fperf_frame_process_site *sites;
 	size_t site_count, site_capacity;
 	uint64_t since_ns; /* hits are compared from here on */

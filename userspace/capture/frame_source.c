@@ -156,6 +156,7 @@ static int frames_start(struct fperf_capture_context *context, void **state, cha
 		snprintf(reason, reason_size, "entry probe on %.60s:%.60s", options->frame->path,
 			 options->frame->symbol);
 	*state = frames;
+	context->frames = frames;
 	return 0;
 }
 
@@ -426,9 +427,38 @@ static void last_word(struct frames *frames)
 	(void)fperf_writer__add(frames->context->writer, FPERF_RECORD_SOURCE, &record, &err);
 }
 
+bool fperf_frame__is_boundary(void *state, uint32_t pid, uint32_t marker, uint8_t *surface_arg)
+{
+	struct frames *frames = state;
+	size_t site = frames ? site_of_marker(frames, marker) : SIZE_MAX;
+	const struct fperf_frame_process *process;
+
+	if (site == SIZE_MAX)
+		return false;
+	process = process_get(frames, pid, false);
+	/* The one that was named needs no choice. */
+	if (frames->automatic &&
+	    (!process || site != (process->chosen == FPERF_FRAME_NONE ? process->previous : process->chosen)))
+		return false;
+	*surface_arg =
+		fperf_mark_set__spec(frames->set, fperf_mark_set__site(frames->set, site)->spec)->surface_arg;
+	return true;
+}
+
+static void frames_describe(void *state, uint64_t end_ns)
+{
+	struct frames *frames = state;
+
+	(void)end_ns;
+	last_word(frames);
+	fperf_mark_set__write(frames->set);
+}
+
 static void frames_stop(void *state, uint64_t end_ns)
 {
 	struct frames *frames = state;
+
+	frames->context->frames = NULL;
 
 	hits_read(frames);
 	choices_make(frames, end_ns, true);
@@ -446,5 +476,6 @@ const struct fperf_capture_source_ops fperf_source_frame = {
 	.on_exit = frames_on_exit,
 	.on_mapping = frames_on_mapping,
 	.poll = frames_poll,
+	.describe = frames_describe,
 	.stop = frames_stop,
 };

@@ -156,8 +156,21 @@ static void freq_poll(void *state, uint64_t now_ns)
 	freq->polled++;
 }
 
+static void freq_on_epoch(void *state, uint64_t now_ns)
+{
+	struct freq *freq = state;
+
+	for (size_t i = 0; i < freq->count; i++) {
+		struct fperf_freq_cpu before = freq->cpus[i];
+
+		if (!fperf_freq_sysfs__update(FPERF_FREQ_ROOT, &freq->cpus[i]))
+			freq->cpus[i] = before;
+		cpu_write(freq, now_ns, &freq->cpus[i], NULL);
+	}
+}
+
 /* Which of the two it was is known only now. */
-static void freq_stop(void *state, uint64_t end_ns)
+static void freq_describe(void *state, uint64_t end_ns)
 {
 	struct freq *freq = state;
 	struct fperf_rec_source record = {.source = FPERF_SOURCE_FREQ, .state = FPERF_SOURCE_STATE_ACTIVE};
@@ -171,7 +184,12 @@ static void freq_stop(void *state, uint64_t end_ns)
 		record.reason = fperf_writer__text(freq->context->writer, text);
 		(void)fperf_writer__add(freq->context->writer, FPERF_RECORD_SOURCE, &record, &err);
 	}
-	freq_free(freq);
+}
+
+static void freq_stop(void *state, uint64_t end_ns)
+{
+	freq_describe(state, end_ns);
+	freq_free(state);
 }
 
 const struct fperf_capture_source_ops fperf_source_freq = {
@@ -179,5 +197,7 @@ const struct fperf_capture_source_ops fperf_source_freq = {
 	.name = "freq",
 	.start = freq_start,
 	.poll = freq_poll,
+	.on_epoch = freq_on_epoch,
+	.describe = freq_describe,
 	.stop = freq_stop,
 };

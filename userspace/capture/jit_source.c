@@ -243,6 +243,19 @@ static void jit_on_exit(void *state, uint32_t pid)
 	*process = jit->processes[--jit->count];
 }
 
+/* All names of processes that live; what others had was written when they ended. */
+static void jit_describe(void *state, uint64_t end_ns)
+{
+	struct jit *jit = state;
+
+	(void)end_ns;
+	for (size_t i = 0; i < jit->count; i++) {
+		jit->processes[i].map = (struct fperf_jit_map){0};
+		jit->processes[i].symbols = 0;
+		process_read(jit, &jit->processes[i], false);
+	}
+}
+
 static void jit_stop(void *state, uint64_t end_ns)
 {
 	struct jit *jit = state;
@@ -265,5 +278,6 @@ const struct fperf_capture_source_ops fperf_source_jit = {
 	.on_mapping = jit_on_mapping,
 	.on_exit = jit_on_exit,
 	.poll = jit_poll,
+	.describe = jit_describe,
 	.stop = jit_stop,
 };

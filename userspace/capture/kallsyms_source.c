@@ -91,7 +91,7 @@ static int names_write(const struct kallsyms *kallsyms, const struct fperf_kalls
 	return 0;
 }
 
-static void kallsyms_stop(void *state, uint64_t end_ns)
+static void kallsyms_describe(void *state, uint64_t end_ns)
 {
 	struct kallsyms *kallsyms = state;
 	struct fperf_kallsyms_name *names;
@@ -115,6 +115,13 @@ static void kallsyms_stop(void *state, uint64_t end_ns)
 		fperf_log__write(kallsyms->context->log, FPERF_LOG_WARNING,
 				 "kernel functions stay without names: %s", err.text);
 	free(names);
+}
+
+static void kallsyms_stop(void *state, uint64_t end_ns)
+{
+	struct kallsyms *kallsyms = state;
+
+	kallsyms_describe(kallsyms, end_ns);
 	free(kallsyms->addresses);
 	free(kallsyms);
 }
@@ -124,5 +131,6 @@ const struct fperf_capture_source_ops fperf_source_kallsyms = {
 	.source = FPERF_SOURCE_KALLSYMS,
 	.name = "kallsyms",
 	.start = kallsyms_start,
+	.describe = kallsyms_describe,
 	.stop = kallsyms_stop,
 };

@@ -105,6 +105,12 @@ static void site_free(struct fperf_mark_site *site)
 	free(site);
 }
 
+void fperf_mark_set__write(struct fperf_mark_set *set)
+{
+	for (size_t i = 0; i < set->site_count; i++)
+		marker_write(set, set->sites[i]);
+}
+
 void fperf_mark_set__free(struct fperf_mark_set *set)
 {
 	if (!set)

@@ -45,7 +45,10 @@ struct fperf_mark_set;
 int fperf_mark_set__new(struct fperf_capture_context *context, enum fperf_source source, bool candidates,
 			struct fperf_mark_set **set, struct fperf_error *err);
 
-/* Writes each marker once more, with what is known now, and detaches. */
+/* Writes each marker once more, with what is known now. */
+void fperf_mark_set__write(struct fperf_mark_set *set);
+
+/* Writes them too, and detaches. */
 void fperf_mark_set__free(struct fperf_mark_set *set);
 
 int fperf_mark_set__add_spec(struct fperf_mark_set *set, const struct fperf_mark_spec *spec,

@@ -68,7 +68,33 @@ static int marks_start(struct fperf_capture_context *context, void **state, char
 	snprintf(reason, reason_size, "entry probes: %zu of %zu attached at the start",
 		 fperf_mark_set__count(marks->set), options->mark_count + 2 * options->scope_count);
 	*state = marks;
+	context->marks = marks;
 	return 0;
+}
+
+bool fperf_mark__scope(void *state, uint32_t marker, const char **name, bool *end)
+{
+	struct marks *marks = state;
+
+	for (size_t i = 0; marks && i < fperf_mark_set__count(marks->set); i++) {
+		const struct fperf_mark_site *site = fperf_mark_set__site(marks->set, i);
+		const struct fperf_mark_spec *spec = fperf_mark_set__spec(marks->set, site->spec);
+
+		if (site->marker != marker)
+			continue;
+		*name = spec->name;
+		*end = spec->kind == FPERF_MARKER_SCOPE_END;
+		return spec->name && spec->kind != FPERF_MARKER_MARK;
+	}
+	return false;
+}
+
+static void marks_describe(void *state, uint64_t end_ns)
+{
+	struct marks *marks = state;
+
+	(void)end_ns;
+	fperf_mark_set__write(marks->set);
 }
 
 static void marks_on_process(void *state, uint32_t pid)
@@ -90,6 +116,7 @@ static void marks_stop(void *state, uint64_t end_ns)
 	struct marks *marks = state;
 
 	(void)end_ns;
+	marks->context->marks = NULL;
 	fperf_mark_set__tell_missing(marks->set);
 	fperf_mark_set__free(marks->set);
 	free(marks);
@@ -101,5 +128,6 @@ const struct fperf_capture_source_ops fperf_source_mark = {
 	.start = marks_start,
 	.on_process = marks_on_process,
 	.on_mapping = marks_on_mapping,
+	.describe = marks_describe,
 	.stop = marks_stop,
 };

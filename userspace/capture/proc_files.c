@@ -118,12 +118,11 @@ int fperf_proc__processes(uint32_t **pids, size_t *count, struct fperf_error *er
 	return numbers_in_directory("/proc", pids, count, err);
 }
 
-uint32_t fperf_proc__namespace_pid(uint32_t pid)
+static uint32_t status_inner_id(const char *path)
 {
-	char path[64], text[4096], *line, *end;
+	char text[4096], *line, *end;
 	uint32_t last = 0;
 
-	snprintf(path, sizeof(path), "/proc/%u/status", pid);
 	if (file_read(path, text, sizeof(text)) <= 0)
 		return 0;
 	line = strstr(text, "\nNSpid:");
@@ -137,6 +136,22 @@ uint32_t fperf_proc__namespace_pid(uint32_t pid)
 	     word = strtok_r(NULL, " \t", &save))
 		last = (uint32_t)strtoul(word, NULL, 10);
 	return last;
+}
+
+uint32_t fperf_proc__namespace_pid(uint32_t pid)
+{
+	char path[64];
+
+	snprintf(path, sizeof(path), "/proc/%u/status", pid);
+	return status_inner_id(path);
+}
+
+uint32_t fperf_proc__namespace_tid(uint32_t pid, uint32_t tid)
+{
+	char path[64];
+
+	snprintf(path, sizeof(path), "/proc/%u/task/%u/status", pid, tid);
+	return status_inner_id(path);
 }
 
 void fperf_proc__exe(uint32_t pid, char *path, size_t size)

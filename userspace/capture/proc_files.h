@@ -31,6 +31,9 @@ int fperf_proc__processes(uint32_t **pids, size_t *count, struct fperf_error *er
 /* Last number of NSpid in /proc/PID/status: the process's pid in its own namespace; 0 when not known. */
 uint32_t fperf_proc__namespace_pid(uint32_t pid);
 
+/* The same of a thread, in its process's namespace. */
+uint32_t fperf_proc__namespace_tid(uint32_t pid, uint32_t tid);
+
 /* Path of the program, as the target sees it, without " (deleted)"; "" when not known. */
 void fperf_proc__exe(uint32_t pid, char *path, size_t size);
 

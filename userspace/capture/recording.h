@@ -41,8 +41,11 @@ struct fperf_capture {
 	uint32_t neighbours;
 	uint64_t stats_since_ns, stats_total_ns, stats_run_ns, stats_base_ns; /* windows of BPF accounting */
 	int stats_fd;
-	bool urgent;	   /* something that must be looked at soon waits in the batch */
-	bool low_priority; /* until it proves too low */
+	struct fperf_map boundaries; /* pid → marker that ends its frames, for the triggers */
+	struct fperf_buf looked;     /* records of the scan of fperf_capture__look() */
+	uint64_t looked_ns;	     /* when that was */
+	bool urgent;		     /* something that must be looked at soon waits in the batch */
+	bool low_priority;	     /* until it proves too low */
 };
 
 /* capture.c: hands an event to every source that wants it. */
@@ -53,6 +56,21 @@ void fperf_capture__on_exit(struct fperf_capture *capture, uint32_t pid);
 void fperf_capture__on_mapping(struct fperf_capture *capture, const struct fperf_capture_mapping *mapping);
 void fperf_capture__lost(struct fperf_capture *capture, enum fperf_source source,
 			 enum fperf_loss_reason reason, uint64_t count);
+
+/* Each source that wants it, as the operations of the same names. */
+void fperf_capture__epoch_began(struct fperf_capture *capture, uint64_t now_ns);
+void fperf_capture__sources_prepare(struct fperf_capture *capture);
+void fperf_capture__sources_describe(struct fperf_capture *capture);
+
+/* Writes what is said once about a session: at its start (start_ns: live_ns), and at its end. */
+int fperf_capture__write_start(struct fperf_capture *capture, struct fperf_error *err);
+int fperf_capture__write_end(struct fperf_capture *capture, const char *end_reason, struct fperf_error *err);
+
+/* Ends the measuring of BPF run time: status.bpf_ns is that from live_ns to now. */
+void fperf_capture__finish_stats(struct fperf_capture *capture, uint64_t now_ns);
+
+/* watch.c: tells the triggers of a record, and up to when all have been told. */
+void fperf_watch__record(struct fperf_capture *capture, const struct fperf_wire_header *header);
 
 /* drain.c */
 int fperf_drain__open(struct fperf_capture *capture, struct fperf_error *err);

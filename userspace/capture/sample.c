@@ -192,6 +192,25 @@ static int event_choose(struct sample_state *state, char *reason, size_t reason_
 	return 0;
 }
 
+static int described(struct sample_state *state, struct fperf_error *err)
+{
+	struct fperf_writer *writer = state->context->writer;
+	int rc = fperf_writer__meta(writer, FPERF_META_SAMPLE_EVENT, state->hardware ? "cycles" : "cpu-clock",
+				    err);
+
+	return rc ? rc
+		  : fperf_writer__meta_u64(writer, FPERF_META_SAMPLE_PERIOD_NS,
+					   clock_period_ns(state->frequency_hz), err);
+}
+
+static void sample_describe(void *data, uint64_t end_ns)
+{
+	struct fperf_error ignored; /* sticky in the writer */
+
+	(void)end_ns;
+	described(data, &ignored);
+}
+
 static int sample_start(struct fperf_capture_context *context, void **data, char *reason, size_t reason_size,
 			struct fperf_error *err)
 {
@@ -218,11 +237,7 @@ static int sample_start(struct fperf_capture_context *context, void **data, char
 	rc = fperf_program__load(context->shared, state->skeleton->obj, "sample", err);
 	if (rc)
 		goto fail;
-	rc = fperf_writer__meta(context->writer, FPERF_META_SAMPLE_EVENT,
-				state->hardware ? "cycles" : "cpu-clock", err);
-	rc = rc ? rc
-		: fperf_writer__meta_u64(context->writer, FPERF_META_SAMPLE_PERIOD_NS,
-					 clock_period_ns(state->frequency_hz), err);
+	rc = described(state, err);
 	if (rc)
 		goto fail;
 	*data = state;
@@ -239,6 +254,7 @@ const struct fperf_capture_source_ops fperf_source_sample = {
 	.start = sample_start,
 	.attach_process = sample_attach_process,
 	.reattach_process = sample_reattach_process,
+	.describe = sample_describe,
 	.pause = sample_pause,
 	.stop = sample_stop,
 };

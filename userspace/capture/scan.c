@@ -84,28 +84,45 @@ static int iterator_read(struct fperf_scan *scan, struct fperf_buf *records, str
 	return (int)got;
 }
 
+int fperf_scan__read(struct fperf_scan *scan, uint64_t end_ns, struct fperf_buf *records,
+		     struct fperf_error *err)
+{
+	uint32_t zero = 0;
+
+	if (bpf_map_update_elem(bpf_map__fd(scan->skeleton->maps.fperf_scan_config), &zero, &end_ns, BPF_ANY))
+		return fperf_error__set_errno(err, -errno, "cannot configure the BPF iterator over tasks");
+	return iterator_read(scan, records, err);
+}
+
+int fperf_scan__each(struct fperf_buf *records,
+		     int (*visit)(void *context, void *record, size_t size, struct fperf_error *err),
+		     void *context, struct fperf_error *err)
+{
+	size_t at = 0;
+	int rc = 0;
+
+	while (!rc && records->size - at >= sizeof(struct fperf_wire_header)) {
+		struct fperf_wire_header header;
+
+		memcpy(&header, records->data + at, sizeof(header));
+		if (header.size < sizeof(header) || header.size > records->size - at)
+			break; /* cannot happen; do not loop on it */
+		rc = visit(context, records->data + at, header.size, err);
+		at += header.size;
+	}
+	return rc;
+}
+
 int fperf_scan__run(struct fperf_scan *scan, uint64_t end_ns,
 		    int (*visit)(void *context, void *record, size_t size, struct fperf_error *err),
 		    void *context, struct fperf_error *err)
 {
 	struct fperf_buf records;
-	uint32_t zero = 0;
-	size_t at = 0;
 	int rc;
 
 	fperf_buf__init(&records, SIZE_LIMIT);
-	if (bpf_map_update_elem(bpf_map__fd(scan->skeleton->maps.fperf_scan_config), &zero, &end_ns, BPF_ANY))
-		return fperf_error__set_errno(err, -errno, "cannot configure the BPF iterator over tasks");
-	rc = iterator_read(scan, &records, err);
-	while (!rc && records.size - at >= sizeof(struct fperf_wire_header)) {
-		struct fperf_wire_header header;
-
-		memcpy(&header, records.data + at, sizeof(header));
-		if (header.size < sizeof(header) || header.size > records.size - at)
-			break; /* cannot happen; do not loop on it */
-		rc = visit(context, records.data + at, header.size, err);
-		at += header.size;
-	}
+	rc = fperf_scan__read(scan, end_ns, &records, err);
+	rc = rc ? rc : fperf_scan__each(&records, visit, context, err);
 	fperf_buf__free(&records);
 	return rc;
 }

@@ -20,6 +20,8 @@ struct fperf_capture_context {
 	struct fperf_writer *writer;
 	const struct fperf_log *log;
 	uint64_t start_ns;
+	void *frames;	  /* the frame source, NULL while it is not active; see fperf_frame__is_boundary() */
+	void *marks;	  /* the mark source, likewise; see fperf_mark__scope() */
 	void *unwind;	  /* the unwind source, NULL while it is not active; see fperf_unwind__consume() */
 	void *shared;	  /* shared BPF maps, see program.h */
 	uint32_t markers; /* how many marker ids have been given out, by all sources */
@@ -54,6 +56,16 @@ struct fperf_capture_source_ops {
 	void (*on_exit)(void *state, uint32_t pid); /* last thread of it ended */
 	void (*on_mapping)(void *state, const struct fperf_capture_mapping *mapping);
 	void (*poll)(void *state, uint64_t now_ns); /* once per drain round, before the rings are read */
+
+	/* For recordings of which only the last part is kept: an epoch begins; writes what only changes are
+	 * written of. */
+	void (*on_epoch)(void *state, uint64_t now_ns);
+
+	/* Writes what the source has to say about the recording as a whole, as if it ended now: called in a
+	 * copy of the recorder (a child process) in which no other thread runs, after `prepare` before the
+	 * copy was made. Must not touch what the copy shares with the recorder. */
+	void (*prepare)(void *state);
+	void (*describe)(void *state, uint64_t end_ns);
 
 	/* The recording is about to end: no new events, but what the source has stays readable. */
 	void (*pause)(void *state);

@@ -165,6 +165,16 @@ static void watch_row(struct fperf_triggers *triggers, struct watch *watch, cons
 		 IN_ROW, ms(part));
 }
 
+/* A window that was closed does not stall: the process goes on with another. */
+static bool is_gone(const struct fperf_triggers *triggers, const struct surface *surface, uint64_t limit)
+{
+	for (size_t i = 0; i < SURFACES; i++)
+		if (triggers->surfaces[i].pid == surface->pid && triggers->surfaces[i].frames >= KNOWN &&
+		    triggers->surfaces[i].last_ns > surface->last_ns + limit / 2)
+			return true;
+	return false;
+}
+
 static void watch_stall(struct fperf_triggers *triggers, struct watch *watch, const struct surface *surface,
 			uint64_t time_ns)
 {
@@ -172,7 +182,7 @@ static void watch_stall(struct fperf_triggers *triggers, struct watch *watch, co
 	struct fperf_trigger_event *event;
 
 	if (progress->stalled || surface->frames < KNOWN || time_ns <= surface->last_ns ||
-	    time_ns - surface->last_ns <= watch->rule.limit)
+	    time_ns - surface->last_ns <= watch->rule.limit || is_gone(triggers, surface, watch->rule.limit))
 		return;
 	progress->stalled = true;
 	event = fire(triggers, watch, time_ns, surface->last_ns, time_ns - surface->last_ns);

@@ -23,6 +23,7 @@ struct unwind_source {
 	struct fperf_unwind_dumps *dumps;
 	struct fperf_map images; /* pid → 1: has been seen with mappings */
 	uint64_t polled_ns;
+	struct fperf_unwind_modules_stats modules_stats; /* as of the last prepare */
 };
 
 /* The numbers are UNWIND_MODE_* of bpf/unwind_step.h. */
@@ -196,15 +197,24 @@ static void unwind_poll(void *data, uint64_t now_ns)
 	fperf_unwind_modules__poll(source->modules, now_ns);
 }
 
-static void stats_write(struct unwind_source *source)
+/* The other thread of the modules may hold their lock while a copy is made. */
+static void unwind_prepare(void *data)
 {
+	struct unwind_source *source = data;
+
+	fperf_unwind_modules__stats(source->modules, &source->modules_stats);
+}
+
+static void unwind_describe(void *data, uint64_t end_ns)
+{
+	struct unwind_source *source = data;
+	const struct fperf_unwind_modules_stats modules = source->modules_stats;
 	struct fperf_writer *writer = source->context->writer;
-	struct fperf_unwind_modules_stats modules;
 	struct fperf_unwind_processes_stats processes;
 	struct fperf_unwind_stats stats;
 	struct fperf_error ignored; /* sticky in the writer */
 
-	fperf_unwind_modules__stats(source->modules, &modules);
+	(void)end_ns;
 	fperf_unwind_processes__stats(source->processes, &processes);
 	fperf_unwind_maps__stats(&source->maps, &stats);
 	fperf_writer__meta_u64(writer, FPERF_META_UNWIND_STACKS, stats.stacks, &ignored);
@@ -225,8 +235,8 @@ static void unwind_stop(void *data, uint64_t end_ns)
 {
 	struct unwind_source *source = data;
 
-	(void)end_ns;
-	stats_write(source);
+	unwind_prepare(source);
+	unwind_describe(source, end_ns);
 	source->context->unwind = NULL;
 	source_free(source);
 }
@@ -240,5 +250,7 @@ const struct fperf_capture_source_ops fperf_source_unwind = {
 	.on_exit = unwind_on_exit,
 	.on_mapping = unwind_on_mapping,
 	.poll = unwind_poll,
+	.prepare = unwind_prepare,
+	.describe = unwind_describe,
 	.stop = unwind_stop,
 };

@@ -205,6 +205,23 @@ Test(capture_trigger, what_never_moved_or_is_gone_does_not_stall)
 	fperf_triggers__free(triggers);
 }
 
+Test(capture_trigger, a_window_that_was_closed_does_not_stall)
+{
+	struct fperf_triggers *triggers = with_rule("stall>250ms");
+	struct fperf_trigger_event event;
+	uint64_t now = frames(triggers, S, 16 * MS, 50);
+
+	for (size_t i = 0; i < 100; i++) {
+		now += 16 * MS;
+		fperf_triggers__frame(triggers, 10, 11, 2, now);
+		fperf_triggers__until(triggers, now);
+	}
+	cr_assert_eq(fired(triggers, &event), 0);
+	fperf_triggers__until(triggers, now + 300 * MS);
+	cr_assert_eq(fired(triggers, &event), 1, "the other one does");
+	fperf_triggers__free(triggers);
+}
+
 Test(capture_trigger, hitches_are_counted_within_their_time)
 {
 	struct fperf_triggers *triggers = with_rule("hitches>3/10s");
