@@ -1,11 +1,14 @@
 /* frameperf check */
 #include "load.h"
 #include "options.h"
+#include "reduce.h"
 
+#include "analyze/results.h"
 #include "frameperf/records.h"
 #include "output/output.h"
 #include "output/utf8.h"
 
+#include <errno.h>
 #include <inttypes.h>
 #include <limits.h>
 #include <stdio.h>
@@ -13,6 +16,8 @@
 
 struct check_config {
 	bool repair;
+	bool reduce;
+	uint32_t level;
 };
 
 static int set_repair(void *config, const char *argument, struct fperf_error *err)
@@ -21,6 +26,14 @@ static int set_repair(void *config, const char *argument, struct fperf_error *er
 	(void)err;
 	((struct check_config *)config)->repair = true;
 	return 0;
+}
+
+static int set_level(void *config, const char *argument, struct fperf_error *err)
+{
+	struct check_config *check = config;
+
+	check->reduce = true;
+	return fperf_value__u32(argument, FPERF_LEVEL_SUMMARY, FPERF_LEVEL_TIMELINE, &check->level, err);
 }
 
 static uint64_t record_count(const struct fperf_session *session)
@@ -70,13 +83,13 @@ static void print_damage(const char *path, const struct fperf_session_damage *da
 }
 
 /* "game.fperf" becomes "game.repaired.fperf". */
-static void repaired_path(const char *path, char *text, size_t size)
+static void copy_path(const char *path, const char *what, char *text, size_t size)
 {
 	size_t length = strlen(path), suffix = strlen(".fperf");
 
 	if (length > suffix && !strcmp(path + length - suffix, ".fperf"))
 		length -= suffix;
-	snprintf(text, size, "%.*s.repaired.fperf", (int)length, path);
+	snprintf(text, size, "%.*s.%s.fperf", (int)length, path, what);
 }
 
 static int repair(const struct fperf_session *session, const char *path, struct fperf_error *err)
@@ -84,7 +97,7 @@ static int repair(const struct fperf_session *session, const char *path, struct 
 	char copy[PATH_MAX];
 	int ret;
 
-	repaired_path(path, copy, sizeof(copy));
+	copy_path(path, "repaired", copy, sizeof(copy));
 	ret = fperf_session__save(session, copy, err);
 	if (ret)
 		return fperf_error__wrap(err, "cannot write a repaired copy");
@@ -92,9 +105,39 @@ static int repair(const struct fperf_session *session, const char *path, struct 
 	return 0;
 }
 
-static int check_run(const struct fperf_invocation *invocation)
+static int reduce(const struct fperf_invocation *invocation, const struct fperf_session *session,
+		  struct fperf_error *err)
 {
 	const struct check_config *config = invocation->config;
+	const struct fperf_log log = fperf_console__log(invocation->console);
+	const char *path = invocation->operands[0];
+	char copy[PATH_MAX], what[16];
+	int ret;
+
+	if (fperf_results__level(session) < FPERF_LEVEL_EVENTS)
+		return fperf_error__set(err, -EINVAL, "%s has level %" PRIu32 ": only level 2 can be reduced",
+					path, fperf_results__level(session));
+	snprintf(what, sizeof(what), "level%" PRIu32, config->level);
+	copy_path(path, what, copy, sizeof(copy));
+	ret = fperf_reduce__session(session, copy, config->level, &log, err);
+	if (ret)
+		return fperf_error__wrap(err, "cannot write a copy of level %" PRIu32, config->level);
+	printf("  copy of level %" PRIu32 ":  %s\n", config->level, copy);
+	return 0;
+}
+
+static int copies_write(const struct fperf_invocation *invocation, const struct fperf_session *session,
+			struct fperf_error *err)
+{
+	const struct check_config *config = invocation->config;
+
+	if (config->repair && repair(session, invocation->operands[0], err) < 0)
+		return err->code;
+	return config->reduce ? reduce(invocation, session, err) : 0;
+}
+
+static int check_run(const struct fperf_invocation *invocation)
+{
 	const char *path = invocation->operands[0];
 	struct fperf_session_damage damage = {0};
 	struct fperf_session *session = NULL;
@@ -113,7 +156,7 @@ static int check_run(const struct fperf_invocation *invocation)
 	if (damage.chunks_unknown)
 		printf("  chunks of kinds that only a newer version knows: %" PRIu32 "\n",
 		       damage.chunks_unknown);
-	if (config->repair && repair(session, path, &err) < 0) {
+	if (copies_write(invocation, session, &err) < 0) {
 		fperf_console__error(invocation->console, "%s", err.text);
 		fperf_session__free(session);
 		return FPERF_EXIT_FAILED;
@@ -126,6 +169,11 @@ static const struct fperf_option options[] = {
 	{.name = "repair",
 	 .help = "write what is readable to a new file, which is whole: FILE.repaired.fperf",
 	 .set = set_repair},
+	{.name = "level",
+	 .value = "0|1",
+	 .help = "also write what this level of detail keeps of the session: FILE.level1.fperf. Names of "
+		 "functions are looked up now.",
+	 .set = set_level},
 };
 
 const struct fperf_command fperf_command_check = {

@@ -177,10 +177,10 @@ static size_t samples_from_facts(const struct fperf_session *session, uint64_t o
 static void show_quality(const struct fperf_paint *paint, const struct fperf_session *session)
 {
 	uint64_t outcomes[FPERF_STACK_OUTCOMES] = {0}, stacks = 0;
-	size_t samples = 0, losses = 0;
+	uint64_t lost[FPERF_SOURCES][FPERF_LOSS_REASONS] = {0};
+	size_t samples = 0;
 	const struct fperf_rec_sample *sample =
 		fperf_session__records(session, FPERF_RECORD_SAMPLE, &samples);
-	const struct fperf_rec_loss *loss = fperf_session__records(session, FPERF_RECORD_LOSS, &losses);
 
 	fperf_paint__heading(paint, "Quality", "");
 	if (fperf_results__level(session) < FPERF_LEVEL_EVENTS)
@@ -193,25 +193,23 @@ static void show_quality(const struct fperf_paint *paint, const struct fperf_ses
 		outcomes[stack->outcome]++;
 		stacks++;
 	}
-	fprintf(paint->stream, "  %zu samples, %llu with a user stack\n", samples,
-		(unsigned long long)stacks);
+	if (stacks || fperf_results__level(session) != FPERF_LEVEL_SUMMARY)
+		fprintf(paint->stream, "  %zu samples, %llu with a user stack\n", samples,
+			(unsigned long long)stacks);
+	else
+		fprintf(paint->stream, "  %zu samples\n", samples);
 	for (unsigned int i = 0; i < FPERF_STACK_OUTCOMES; i++) {
 		if (outcomes[i])
 			fprintf(paint->stream, "  %8s  %s\n",
 				fperf_words__share((double)outcomes[i] / (double)stacks).text,
 				fperf_outcome__words(i));
 	}
+	fperf_results__lost(session, lost);
 	for (unsigned int source = 0; source < FPERF_SOURCES; source++) {
-		uint64_t sums[FPERF_LOSS_REASONS] = {0};
-
-		for (size_t i = 0; i < losses; i++) {
-			if (loss[i].source == source && loss[i].reason < FPERF_LOSS_REASONS)
-				sums[loss[i].reason] += loss[i].count;
-		}
 		for (unsigned int reason = 0; reason < FPERF_LOSS_REASONS; reason++) {
-			if (sums[reason])
+			if (lost[source][reason])
 				fprintf(paint->stream, "  lost: %s: %llu events: %s\n",
-					fperf_source__key(source), (unsigned long long)sums[reason],
+					fperf_source__key(source), (unsigned long long)lost[source][reason],
 					fperf_loss__words(reason));
 		}
 	}

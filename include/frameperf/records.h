@@ -374,6 +374,8 @@ enum fperf_fact {
 	FPERF_FACT_FREQ_MEAN_KHZ = 29,
 	FPERF_FACT_FREQ_TRANSITIONS = 30,
 	FPERF_FACT_FREQ_BELOW_MAX = 31, /* share of the time */
+	FPERF_FACT_LOST = 32,	/* index: 256 times source plus reason; level 0, instead of loss records */
+	FPERF_FACT_SOURCE = 33, /* index: source; its state; level 0, instead of source records */
 	FPERF_FACTS
 };
 

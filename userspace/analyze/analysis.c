@@ -60,17 +60,6 @@ struct run {
 	struct fperf_pieces chain; /* of the frame at hand */
 };
 
-static void losses_sum(struct fperf_analysis *analysis)
-{
-	const struct fperf_rec_loss *losses;
-	size_t count;
-
-	losses = fperf_session__records(analysis->session, FPERF_RECORD_LOSS, &count);
-	for (size_t i = 0; i < count; i++)
-		if (losses[i].source < FPERF_SOURCES && losses[i].reason < FPERF_LOSS_REASONS)
-			analysis->lost[losses[i].source][losses[i].reason] += losses[i].count;
-}
-
 /* The thread that presents most frames. */
 static uint32_t presenting_thread(const struct fperf_analysis *analysis)
 {
@@ -197,8 +186,10 @@ static int events_analyse(struct run *run, struct fperf_error *err)
 {
 	struct fperf_analysis *analysis = run->analysis;
 	const struct fperf_analysis_options *options = run->options;
-	uint64_t to_ns = options->to_ns ? options->to_ns : UINT64_MAX;
+	uint64_t from_ns = options->sums_from_ns ? options->sums_from_ns : options->from_ns;
+	uint64_t to_ns = options->sums_to_ns ? options->sums_to_ns : options->to_ns;
 
+	run->model->sched_lossy |= options->goes_on;
 	analysis->holds = (struct fperf_holds){true, true, true, true, true, true};
 	if (fperf_freq__build(run->freq, analysis->session, err) ||
 	    fperf_series__find(analysis, options, err) ||
@@ -209,7 +200,7 @@ static int events_analyse(struct run *run, struct fperf_error *err)
 		return err->code;
 	if (fperf_baseline__init(run->baseline, run->model, analysis, err) || slow_find(run, err))
 		return err->code;
-	if (fperf_hot__build(run->model, analysis, options->from_ns, to_ns, err) ||
+	if (fperf_hot__build(run->model, analysis, from_ns, to_ns ? to_ns : UINT64_MAX, err) ||
 	    fperf_threads__build(run->model, analysis, err) ||
 	    fperf_freq__summarise(run->freq, analysis, err))
 		return err->code;
@@ -231,7 +222,7 @@ static int run_all(struct run *run, struct fperf_symbolizer *symbolizer, struct 
 	analysis->end_ns = run->model->end_ns;
 	analysis->level = fperf_results__level(analysis->session);
 	analysis->memory_peak_bytes = fperf_session__meta_u64(analysis->session, FPERF_META_MEMORY_PEAK, 0);
-	losses_sum(analysis);
+	fperf_results__lost(analysis->session, analysis->lost);
 	failed = analysis->level < FPERF_LEVEL_EVENTS ? fperf_results__read(analysis, run->options, err)
 						      : events_analyse(run, err);
 	/* Level 0 keeps the sums only. */

@@ -86,6 +86,7 @@ struct fperf_verdict {
 	struct fperf_place leaf;
 	bool has_by;
 	struct fperf_thread_ref by;
+	const char *by_module;
 	const char *by_function;      /* where `by` spent most of that wait; NULL: not known */
 	uint64_t excess_ns;	      /* of this cause over ordinary frames */
 	double share;		      /* of the frame's whole excess that this explains, 0..1 */
@@ -198,7 +199,11 @@ struct fperf_analysis_options {
 	uint32_t worst;		 /* slow frames that get chain and ledger, by lost time; 0: all */
 	int64_t frame;		 /* one frame that gets chain and ledger whether slow or not; -1: none */
 	uint64_t from_ns, to_ns; /* analyse only this part; 0, 0: everything */
-	bool per_frame;		 /* also fill ledgers[] and frame_hot[]: what comparisons need */
+	/* Samples outside of this do not count for hot functions and the quality of stacks; 0, 0: all do.
+	 * For windows of a recording that goes on, of which frames next to them must be known too. */
+	uint64_t sums_from_ns, sums_to_ns;
+	bool goes_on;	/* threads that wait at the end may have no interval for that yet */
+	bool per_frame; /* also fill ledgers[] and frame_hot[]: what comparisons need */
 };
 
 struct fperf_model;    /* analyze/model.h */
@@ -231,6 +236,7 @@ struct fperf_analysis {
 	size_t freq_count;
 	struct fperf_stack_quality stacks;
 	uint64_t samples;
+	uint64_t sampled_ns, slow_sampled_ns; /* CPU time that they stand for: in all, and in slow frames */
 	uint64_t lost[FPERF_SOURCES][FPERF_LOSS_REASONS];
 	uint32_t level; /* of detail of the session: 0, 1 or 2 */
 	struct fperf_holds holds;

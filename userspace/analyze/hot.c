@@ -187,6 +187,8 @@ int fperf_hot__build(struct fperf_model *model, struct fperf_analysis *analysis,
 	if (!failed)
 		failed = list_make(&functions, 0, whole[0], &analysis->hot, &analysis->hot_count) ||
 			 list_make(&functions, 1, whole[1], &analysis->hot_slow, &analysis->hot_slow_count);
+	analysis->sampled_ns = whole[0];
+	analysis->slow_sampled_ns = whole[1];
 	free(times.ns);
 	free(functions.items);
 	return failed ? fperf_error__no_memory(err, "the hot functions") : 0;

@@ -50,6 +50,24 @@ bool fperf_results__fact(const struct fperf_session *session, enum fperf_fact fa
 	return false;
 }
 
+void fperf_results__lost(const struct fperf_session *session,
+			 uint64_t lost[FPERF_SOURCES][FPERF_LOSS_REASONS])
+{
+	const struct fperf_rec_summary *facts;
+	const struct fperf_rec_loss *losses;
+	size_t count;
+
+	losses = records(session, FPERF_RECORD_LOSS, &count);
+	for (size_t i = 0; i < count; i++)
+		if (losses[i].source < FPERF_SOURCES && losses[i].reason < FPERF_LOSS_REASONS)
+			lost[losses[i].source][losses[i].reason] += losses[i].count;
+	facts = records(session, FPERF_RECORD_SUMMARY, &count);
+	for (size_t i = 0; i < count; i++)
+		if (facts[i].fact == FPERF_FACT_LOST && facts[i].index / 256 < FPERF_SOURCES &&
+		    facts[i].index % 256 < FPERF_LOSS_REASONS)
+			lost[facts[i].index / 256][facts[i].index % 256] += facts[i].value;
+}
+
 static uint64_t fact(const struct fperf_analysis *analysis, enum fperf_fact which, uint32_t index)
 {
 	uint64_t value;
@@ -396,6 +414,8 @@ static int hot_read(struct fperf_analysis *analysis, struct fperf_error *err)
 	analysis->hot_slow = sums.slow;
 	if (failed)
 		return fperf_error__no_memory(err, "the hot functions");
+	analysis->sampled_ns = sums.whole_ns;
+	analysis->slow_sampled_ns = sums.slow_whole_ns;
 	analysis->hot_count = hot_finish(analysis, sums.all, sums.count, sums.whole_ns);
 	analysis->hot_slow_count = hot_finish(analysis, sums.slow, sums.count, sums.slow_whole_ns);
 	return 0;

@@ -18,10 +18,6 @@
 /* The budget is never closer than this to an ordinary frame: what a desktop's jitter costs. */
 #define BUDGET_FLOOR_NS (2 * MS)
 
-/* When the budget is chosen, a frame counts for its own time, but for no more than this: one loading screen
- * must not outweigh the game. */
-#define BUDGET_WEIGHT_NS (100 * MS)
-
 /* ---- which marker, which series ---- */
 
 /* How often each marker fired: marker id to count. */
@@ -271,20 +267,23 @@ static uint64_t *sorted_times(const struct fperf_analysis *analysis)
 	return times;
 }
 
-/* See "Budget" in docs/analysis.md: half more than the middle frame (by time), more than what a quarter of
- * all frames take (so a game that alternates between one and two refreshes is not slow at every second
- * frame), and clear of jitter. */
+uint64_t fperf_series__budget(uint64_t middle_ns, uint64_t quarter_ns)
+{
+	uint64_t budget = middle_ns + middle_ns / 2;
+
+	if (!middle_ns)
+		return 0;
+	if (quarter_ns + quarter_ns * 3 / 20 > budget)
+		budget = quarter_ns + quarter_ns * 3 / 20;
+	if (middle_ns + BUDGET_FLOOR_NS > budget)
+		budget = middle_ns + BUDGET_FLOOR_NS;
+	return budget;
+}
+
 static uint64_t budget_choose(const uint64_t *times, size_t count)
 {
-	uint64_t middle = fperf_stats__time_median(times, count, BUDGET_WEIGHT_NS);
-	uint64_t quarter = fperf_stats__percentile(times, count, 750);
-	uint64_t budget = middle + middle / 2;
-
-	if (quarter + quarter * 3 / 20 > budget)
-		budget = quarter + quarter * 3 / 20;
-	if (middle + BUDGET_FLOOR_NS > budget)
-		budget = middle + BUDGET_FLOOR_NS;
-	return budget;
+	return fperf_series__budget(fperf_stats__time_median(times, count, FPERF_BUDGET_WEIGHT_NS),
+				    fperf_stats__percentile(times, count, 750));
 }
 
 int fperf_series__judge(struct fperf_analysis *analysis, uint64_t budget_ns, struct fperf_error *err)
@@ -316,7 +315,7 @@ int fperf_series__judge_active(struct fperf_analysis *analysis, struct fperf_err
 	times = sorted_times(analysis);
 	if (!times)
 		return fperf_error__no_memory(err, "the frame times");
-	middle = fperf_stats__time_median(times, analysis->frame_count, BUDGET_WEIGHT_NS);
+	middle = fperf_stats__time_median(times, analysis->frame_count, FPERF_BUDGET_WEIGHT_NS);
 	for (size_t i = 0; i < analysis->frame_count; i++)
 		times[i] = analysis->frames[i].active_ns;
 	fperf_stats__sort(times, analysis->frame_count);
@@ -331,17 +330,25 @@ int fperf_series__judge_active(struct fperf_analysis *analysis, struct fperf_err
 	return 0;
 }
 
+void fperf_series__jank(uint64_t time_ns, uint64_t before_ns, uint64_t second_ns, uint64_t third_ns,
+			uint64_t *jank, uint64_t *big_jank)
+{
+	unsigned __int128 last_three = (unsigned __int128)before_ns + second_ns + third_ns;
+
+	if (3 * (unsigned __int128)time_ns <= 2 * last_three)
+		return;
+	*jank += time_ns > JANK_NS;
+	*big_jank += time_ns > BIG_JANK_NS;
+}
+
 static void jank_count(struct fperf_analysis *analysis)
 {
 	for (size_t i = 3; i < analysis->frame_count; i++) {
 		const struct fperf_frame *frame = &analysis->frames[i];
-		uint64_t last_three = frame_time(frame - 1) + frame_time(frame - 2) + frame_time(frame - 3);
-		uint64_t time = frame_time(frame);
 
-		if (3 * (unsigned __int128)time <= 2 * (unsigned __int128)last_three)
-			continue;
-		analysis->summary.jank += time > JANK_NS;
-		analysis->summary.big_jank += time > BIG_JANK_NS;
+		fperf_series__jank(frame_time(frame), frame_time(frame - 1), frame_time(frame - 2),
+				   frame_time(frame - 3), &analysis->summary.jank,
+				   &analysis->summary.big_jank);
 	}
 }
 

@@ -207,6 +207,7 @@ static int by_function_find(const struct selection *selection, piece_property pr
 
 		if (place && place->function_id == best) {
 			verdict->by_function = place->function;
+			verdict->by_module = place->module;
 			break;
 		}
 	}

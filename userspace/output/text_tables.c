@@ -69,15 +69,6 @@ static void hot_table(const struct fperf_paint *paint, const struct fperf_hot_fu
 	fperf_table__free(table);
 }
 
-static uint64_t self_sum(const struct fperf_hot_function *hot, size_t count)
-{
-	uint64_t sum = 0;
-
-	for (size_t i = 0; i < count; i++)
-		sum += hot[i].self_ns;
-	return sum;
-}
-
 static void no_samples(const struct fperf_report *report, const struct fperf_paint *paint)
 {
 	const struct fperf_rec_source *source = fperf_report__source(report->session, FPERF_SOURCE_SAMPLE);
@@ -102,13 +93,13 @@ void fperf_text__hot(const struct fperf_report *report, const struct fperf_paint
 		return;
 	}
 	snprintf(aside, sizeof(aside), "%llu samples, %s of CPU time", (unsigned long long)analysis->samples,
-		 fperf_words__duration(self_sum(analysis->hot, analysis->hot_count)).text);
+		 fperf_words__duration(analysis->sampled_ns).text);
 	fperf_paint__heading(paint, "Hot functions", aside);
 	hot_table(paint, analysis->hot, analysis->hot_count);
 	if (!analysis->hot_slow_count)
 		return;
 	snprintf(aside, sizeof(aside), "%s of CPU time",
-		 fperf_words__duration(self_sum(analysis->hot_slow, analysis->hot_slow_count)).text);
+		 fperf_words__duration(analysis->slow_sampled_ns).text);
 	fperf_paint__heading(paint, "Hot functions in slow frames", aside);
 	hot_table(paint, analysis->hot_slow, analysis->hot_slow_count);
 }
