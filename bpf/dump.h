@@ -89,9 +89,10 @@ static __always_inline bool dump_registers(struct dump_scratch *scratch, const v
 #endif
 }
 
-/* Writes a dump of `task` for the record that has `header`, to the same ring. */
+/* Writes a dump of `task` for the record that has `header`, to the same ring. `pc` is where the task is, in
+ * place of what the registers say, which at a probe may be the address behind it. */
 static __always_inline bool dump_emit(void *ring, struct task_struct *task,
-				      const struct fperf_wire_header *header)
+				      const struct fperf_wire_header *header, __u64 pc)
 {
 	__u32 zero = 0, size;
 	struct dump_scratch *scratch = bpf_map_lookup_elem(&fperf_dump_scratch, &zero);
@@ -105,8 +106,10 @@ static __always_inline bool dump_emit(void *ring, struct task_struct *task,
 	scratch->head.header.type = FPERF_WIRE_STACK_DUMP;
 #if defined(__TARGET_ARCH_x86)
 	sp = scratch->head.registers[7];
+	scratch->head.registers[16] = pc;
 #else
 	sp = scratch->head.registers[31];
+	scratch->head.registers[32] = pc;
 #endif
 	scratch->head.base = sp & ~(__u64)(DUMP_PAGE - 1);
 	scratch->head.bytes = dump_pages(scratch, scratch->head.base);

@@ -27,10 +27,10 @@ static __always_inline __u32 stack_user(void *ring, struct task_struct *task, co
 {
 	__u32 count = unwind_user(regs, in_kernel, header->pid, header->tid, out, stack);
 
-	if (stack->outcome == FPERF_STACK_UNSUPPORTED && unwind_mode == UNWIND_MODE_AUTO)
-		dump_emit(ring, task, header);
-	else if (unwind_mode == UNWIND_MODE_DUMP && count)
-		dump_emit(ring, task, header);
+	if (!count || !(unwind_mode == UNWIND_MODE_DUMP || unwind_mode == UNWIND_MODE_CHECK ||
+			(unwind_mode == UNWIND_MODE_AUTO && stack->outcome == FPERF_STACK_UNSUPPORTED)))
+		return count;
+	dump_emit(ring, task, header, out[0] & ~FPERF_WIRE_PC_BIT);
 	return count;
 }
 

@@ -25,6 +25,7 @@
 #define UNWIND_MODE_FP	  1 /* frame pointers only */
 #define UNWIND_MODE_TABLE 2 /* rows only */
 #define UNWIND_MODE_DUMP  3 /* none: user space unwinds a copy of the stack */
+#define UNWIND_MODE_CHECK 4 /* as auto, and user space unwinds a copy of each stack, to compare */
 
 /* state->flags */
 #define UNWIND_PC      1u  /* pc is an interrupted pc, not a return address */

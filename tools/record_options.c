@@ -215,10 +215,8 @@ static int set_scope(void *config, const char *argument, struct fperf_error *err
 static int set_unwind(void *config, const char *argument, struct fperf_error *err)
 {
 	static const char *const names[] = {
-		[FPERF_UNWIND_AUTO] = "auto",
-		[FPERF_UNWIND_FP] = "fp",
-		[FPERF_UNWIND_TABLE] = "table",
-		[FPERF_UNWIND_DUMP] = "dump",
+		[FPERF_UNWIND_AUTO] = "auto", [FPERF_UNWIND_FP] = "fp",	      [FPERF_UNWIND_TABLE] = "table",
+		[FPERF_UNWIND_DUMP] = "dump", [FPERF_UNWIND_CHECK] = "check",
 	};
 	struct fperf_record_config *record = config;
 
@@ -229,7 +227,7 @@ static int set_unwind(void *config, const char *argument, struct fperf_error *er
 			return 0;
 		}
 	}
-	return fperf_error__set(err, -EINVAL, "'%s' is none of auto, fp, table, dump", argument);
+	return fperf_error__set(err, -EINVAL, "'%s' is none of auto, fp, table, dump, check", argument);
 }
 
 static int set_label(void *config, const char *argument, struct fperf_error *err)
@@ -283,10 +281,11 @@ const struct fperf_option fperf_record_options[FPERF_RECORD_OPTIONS] = {
 	 set_mark},
 	{0, "scope", "PATH:BEGIN,PATH:END=NAME",
 	 "Note the time between the calls of two functions. May be given more than once.", set_scope},
-	{0, "unwind", "auto|fp|table|dump",
+	{0, "unwind", "auto|fp|table|dump|check",
 	 "How the callers of a function are found: by frame pointers, by tables made from the modules' "
 	 "unwind information, or "
-	 "from copies of the stack. By default the best way for each module.",
+	 "from copies of the stack. By default the best way for each module. With check every stack is also "
+	 "compared with what libdw makes of a copy of it, which is slow; the counts are in the session.",
 	 set_unwind},
 	{0, "label", "KEY=VALUE",
 	 "Keep this with the session, for example scene=harbour. May be given more than once.", set_label},

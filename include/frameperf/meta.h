@@ -15,7 +15,7 @@
 #define FPERF_META_LABEL_PREFIX	    "label."	  /* followed by the user's key */
 #define FPERF_META_RECORDER	    "recorder.version"
 #define FPERF_META_CONFIG_FREQUENCY "config.frequency_hz" /* as asked for */
-#define FPERF_META_CONFIG_UNWIND    "config.unwind"	  /* "auto", "fp", "table", "dump" */
+#define FPERF_META_CONFIG_UNWIND    "config.unwind"	  /* "auto", "fp", "table", "dump", "check" */
 #define FPERF_META_CONFIG_FRAME	    "config.frame"	  /* "auto", "off" or PATH:SYMBOL */
 #define FPERF_META_RECORDER_CPU_NS  "overhead.recorder_cpu_ns"
 #define FPERF_META_RECORDER_MAX_RSS "overhead.recorder_max_rss_bytes"
@@ -59,5 +59,15 @@
 #define FPERF_META_UNWIND_WITHOUT_ROWS "unwind.without_rows" /* modules without unwind information */
 #define FPERF_META_UNWIND_EVICTED      "unwind.evicted" /* tables dropped because of the bound of memory */
 #define FPERF_META_UNWIND_NO_ROOM      "unwind.no_room" /* processes with too many mappings */
+
+/* The same, of --unwind check: user stacks found in BPF beside what libdw makes of a copy of them. */
+#define FPERF_META_UNWIND_CHECK_EQUAL	"unwind.check.equal"   /* every stack frame */
+#define FPERF_META_UNWIND_CHECK_SHORTER "unwind.check.shorter" /* as far as ours goes */
+#define FPERF_META_UNWIND_CHECK_LONGER	"unwind.check.longer"  /* as far as libdw's goes */
+#define FPERF_META_UNWIND_CHECK_GUESSED                                                                      \
+	"unwind.check.guessed" /* differ behind code without unwind information, of which libdw only guesses \
+				*/
+#define FPERF_META_UNWIND_CHECK_WRONG "unwind.check.wrong"
+#define FPERF_META_UNWIND_CHECK_FIRST "unwind.check.first_wrong" /* text, only if there is one */
 
 #endif

@@ -17,7 +17,13 @@
 struct fperf_capture;
 struct fperf_triggers;
 
-enum fperf_unwind_mode { FPERF_UNWIND_AUTO, FPERF_UNWIND_FP, FPERF_UNWIND_TABLE, FPERF_UNWIND_DUMP };
+enum fperf_unwind_mode {
+	FPERF_UNWIND_AUTO,
+	FPERF_UNWIND_FP,
+	FPERF_UNWIND_TABLE,
+	FPERF_UNWIND_DUMP,
+	FPERF_UNWIND_CHECK, /* as auto, and each stack is compared with what libdw makes of a copy of it */
+};
 
 struct fperf_capture_mark {
 	const char *path;   /* as the target sees it, or a file name that mapped modules are matched with */

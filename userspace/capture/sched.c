@@ -63,6 +63,8 @@ static int sched_start(struct fperf_capture_context *context, void **data, char 
 	state->skeleton->rodata->has_prev_state = switch_has_prev_state();
 	state->skeleton->rodata->kernel_stack_size = fperf_program__kernel_stack_size();
 	state->skeleton->rodata->unwind_mode = fperf_unwind__bpf_mode(context->options->unwind);
+	if (context->options->unwind == FPERF_UNWIND_CHECK)
+		state->skeleton->rodata->dump_interval_ns = 0;
 	state->skeleton->rodata->unwind_address_mask = fperf_unwind__address_mask();
 	rc = fperf_program__load(context->shared, state->skeleton->obj, "sched", err);
 	if (rc)

@@ -147,6 +147,15 @@ const struct fperf_unwind_dump_stack *fperf_unwind_dumps__find(const struct fper
 											    : NULL;
 }
 
+bool fperf_unwind_dumps__knows(const struct fperf_unwind_dumps *dumps, uint32_t pid, uint64_t frame)
+{
+	for (size_t i = 0; i < PROCESSES_MAX; i++) {
+		if (dumps->known[i].pid == pid && dumps->known[i].libdw)
+			return fperf_dump_process__knows(dumps->known[i].libdw, frame);
+	}
+	return false;
+}
+
 void fperf_unwind_dumps__exit(struct fperf_unwind_dumps *dumps, uint32_t pid)
 {
 	for (size_t i = 0; i < PROCESSES_MAX; i++) {

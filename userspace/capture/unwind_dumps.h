@@ -28,6 +28,10 @@ struct fperf_unwind_dump_stack {
 
 const struct fperf_unwind_dump_stack *fperf_unwind_dumps__find(const struct fperf_unwind_dumps *dumps,
 							       const struct fperf_wire_header *header);
+/* Does libdw have unwind information for this stack frame (with FPERF_WIRE_PC_BIT as in records)? Where not,
+ * what it says of the caller is a guess by frame pointer. */
+bool fperf_unwind_dumps__knows(const struct fperf_unwind_dumps *dumps, uint32_t pid, uint64_t frame);
+
 void fperf_unwind_dumps__exit(struct fperf_unwind_dumps *dumps, uint32_t pid);
 uint64_t fperf_unwind_dumps__count(const struct fperf_unwind_dumps *dumps);
 

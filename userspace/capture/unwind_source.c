@@ -4,6 +4,7 @@
 #include "capture/proc_files.h"
 #include "capture/program.h"
 #include "capture/sources.h"
+#include "capture/unwind_check.h"
 #include "capture/unwind_dumps.h"
 #include "capture/unwind_processes.h"
 #include "frameperf/meta.h"
@@ -21,7 +22,8 @@ struct unwind_source {
 	struct fperf_unwind_modules *modules;
 	struct fperf_unwind_processes *processes;
 	struct fperf_unwind_dumps *dumps;
-	struct fperf_map images; /* pid → 1: has been seen with mappings */
+	struct fperf_unwind_check check; /* FPERF_UNWIND_CHECK only */
+	struct fperf_map images;	 /* pid → 1: has been seen with mappings */
 	uint64_t polled_ns;
 	struct fperf_unwind_modules_stats modules_stats; /* as of the last prepare */
 };
@@ -36,6 +38,8 @@ uint32_t fperf_unwind__bpf_mode(enum fperf_unwind_mode mode)
 		return 2;
 	case FPERF_UNWIND_DUMP:
 		return 3;
+	case FPERF_UNWIND_CHECK:
+		return 4;
 	default:
 		return 0;
 	}
@@ -73,6 +77,8 @@ static const char *way_name(enum fperf_unwind_mode mode)
 		return "in BPF, tables from .eh_frame only";
 	case FPERF_UNWIND_DUMP:
 		return "copies of stacks, unwound by libdw";
+	case FPERF_UNWIND_CHECK:
+		return "in BPF, tables from .eh_frame, else frame pointers; compared with libdw";
 	default:
 		return "in BPF, tables from .eh_frame, else frame pointers; copies of stacks for the rest";
 	}
@@ -82,7 +88,7 @@ static int unwind_start(struct fperf_capture_context *context, void **data, char
 			struct fperf_error *err)
 {
 	enum fperf_unwind_mode mode = context->options->unwind;
-	bool tables = mode == FPERF_UNWIND_AUTO || mode == FPERF_UNWIND_TABLE;
+	bool tables = mode != FPERF_UNWIND_FP && mode != FPERF_UNWIND_DUMP;
 	struct unwind_source *source = calloc(1, sizeof(*source));
 	int rc;
 
@@ -122,7 +128,9 @@ int fperf_unwind__consume(struct fperf_capture_context *context, const void *rec
 	}
 	if (source && (header->type == FPERF_WIRE_SAMPLE || header->type == FPERF_WIRE_OUT_STACK))
 		stack = fperf_unwind_dumps__find(source->dumps, header);
-	if (stack)
+	if (stack && context->options->unwind == FPERF_UNWIND_CHECK)
+		fperf_unwind_check__compare(&source->check, source->dumps, record, size);
+	else if (stack)
 		return fperf_aggregate__consume_with_stack(context->aggregate, record, size, stack->frames,
 							   stack->count, stack->outcome, err);
 	return fperf_aggregate__consume(context->aggregate, record, size, err);
@@ -229,6 +237,8 @@ static void unwind_describe(void *data, uint64_t end_ns)
 	fperf_writer__meta_u64(writer, FPERF_META_UNWIND_WITHOUT_ROWS, modules.without_rows, &ignored);
 	fperf_writer__meta_u64(writer, FPERF_META_UNWIND_EVICTED, modules.evicted, &ignored);
 	fperf_writer__meta_u64(writer, FPERF_META_UNWIND_NO_ROOM, processes.no_room, &ignored);
+	if (source->context->options->unwind == FPERF_UNWIND_CHECK)
+		fperf_unwind_check__write(&source->check, writer);
 }
 
 static void unwind_stop(void *data, uint64_t end_ns)

@@ -21,10 +21,12 @@ struct fperf_dump_process {
 	Dwfl *dwfl;
 	pid_t pid;
 	const struct fperf_dump *dump; /* being unwound */
+	bool unread;		       /* since the last stack frame, memory was wanted that the dump lacks */
 };
 
 /* Frames as libdw hands them out. */
 struct collection {
+	struct fperf_dump_process *process;
 	uint64_t *frames;
 	uint32_t count, max;
 	bool too_many;
@@ -104,12 +106,15 @@ static pid_t thread_next(Dwfl *dwfl, void *context, void **thread_context)
 
 static bool memory_read(Dwfl *dwfl, Dwarf_Addr address, Dwarf_Word *value, void *context)
 {
-	const struct fperf_dump *dump = ((struct fperf_dump_process *)context)->dump;
+	struct fperf_dump_process *process = context;
+	const struct fperf_dump *dump = process->dump;
 
 	(void)dwfl;
 	if (address < dump->base || dump->size < sizeof(*value) ||
-	    address - dump->base > dump->size - sizeof(*value))
+	    address - dump->base > dump->size - sizeof(*value)) {
+		process->unread = true;
 		return false;
+	}
 	memcpy(value, dump->bytes + (address - dump->base), sizeof(*value));
 	return true;
 }
@@ -143,6 +148,7 @@ static int frame_collect(Dwfl_Frame *frame, void *context)
 	Dwarf_Addr pc;
 	bool interrupted;
 
+	collection->process->unread = false;
 	if (!dwfl_frame_pc(frame, &pc, &interrupted) || !pc)
 		return DWARF_CB_ABORT;
 	if (collection->count == collection->max) {
@@ -156,19 +162,33 @@ static int frame_collect(Dwfl_Frame *frame, void *context)
 uint32_t fperf_dump_process__unwind(struct fperf_dump_process *process, const struct fperf_dump *dump,
 				    uint64_t *frames, uint32_t max, uint8_t *outcome)
 {
-	struct collection collection = {.frames = frames, .max = max};
+	struct collection collection = {.process = process, .frames = frames, .max = max};
 	int rc;
 
 	process->dump = dump;
 	rc = dwfl_getthread_frames(process->dwfl, process->pid, frame_collect, &collection);
 	process->dump = NULL;
-	*outcome = rc == 0		 ? FPERF_STACK_COMPLETE
-		   : collection.too_many ? FPERF_STACK_TRUNCATED
-					 : FPERF_STACK_BAD_READ;
+	/* Where it cannot read on, libdw may fall back on a frame pointer of 0 and call that the end. */
+	*outcome = rc == 0 && !process->unread ? FPERF_STACK_COMPLETE
+		   : collection.too_many       ? FPERF_STACK_TRUNCATED
+					       : FPERF_STACK_BAD_READ;
 	if (!collection.count) {
 		frames[0] = dump->registers[REGISTER_PC] | FPERF_WIRE_PC_BIT;
 		*outcome = FPERF_STACK_NO_MODULE;
 		return 1;
 	}
 	return collection.count;
+}
+
+bool fperf_dump_process__knows(struct fperf_dump_process *process, uint64_t frame)
+{
+	Dwarf_Addr address = frame & FPERF_WIRE_PC_BIT ? frame & ~FPERF_WIRE_PC_BIT : frame - 1, bias = 0;
+	Dwfl_Module *module = dwfl_addrmodule(process->dwfl, address);
+	Dwarf_CFI *cfi = module ? dwfl_module_eh_cfi(module, &bias) : NULL;
+	Dwarf_Frame *found = NULL;
+
+	if (!cfi || dwarf_cfi_addrframe(cfi, address - bias, &found))
+		return false;
+	free(found);
+	return true;
 }

@@ -10,6 +10,7 @@
 #include "base/error.h"
 #include "frameperf/wire.h"
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
@@ -40,5 +41,9 @@ struct fperf_dump {
  * unwind information describes. */
 uint32_t fperf_dump_process__unwind(struct fperf_dump_process *process, const struct fperf_dump *dump,
 				    uint64_t *frames, uint32_t max, uint8_t *outcome);
+
+/* Is there unwind information for this stack frame (with FPERF_WIRE_PC_BIT as above)? Without, libdw guesses
+ * the caller by the frame pointer. */
+bool fperf_dump_process__knows(struct fperf_dump_process *process, uint64_t frame);
 
 #endif
