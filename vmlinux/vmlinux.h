@@ -116,6 +116,13 @@ struct mm_struct___since_6_18 {
 	} flags;
 };
 
+/* What a task is doing for uprobes. */
+struct uprobe_task {
+	unsigned long vaddr;	 /* of the probed instruction that is being carried out in a copy ... */
+	void *active_uprobe;	 /* ... while this is not NULL ... */
+	unsigned long xol_vaddr; /* ... which lies here */
+};
+
 struct task_struct {
 	unsigned int __state;
 	void *stack;
@@ -132,6 +139,7 @@ struct task_struct {
 	__u64 start_time;
 	char comm[16];
 	struct signal_struct *signal;
+	struct uprobe_task *utask;
 };
 
 struct task_struct___before_5_14 {

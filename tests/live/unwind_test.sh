@@ -10,10 +10,10 @@ shapes_build() { # OUTPUT COMPILER FLAGS...
 	programs="$programs;$PWD/$out"
 }
 
-# Single-stepped, and stopped at random: every stack equals libdw's.
-test_stacks_of_all_builds_equal_libdw() {
-	local level programs=
-	[ -x "$BUILD/unit-tests" ] || die "no $BUILD/unit-tests: run make unit first"
+# The same hard shapes, built in every way that the tests know; their commands in $programs, separated by ';'.
+shapes_build_all() {
+	local level
+	programs=
 	echo '#include "shapes.h"
 	int main(void) { for (;;) shapes_once(); }' >main.c
 	for level in 0 1 2 3; do
@@ -32,10 +32,84 @@ test_stacks_of_all_builds_equal_libdw() {
 	shapes_build lazy gcc -O2 -Wl,-z,lazy
 	shapes_build cet gcc -O2 -fcf-protection=full
 	strip -o stripped gcc-O2
-	programs="$programs;$PWD/stripped"
-	FPERF_UNWIND_PROGRAMS=${programs#;} VERBOSE=1 \
+	programs="${programs#;};$PWD/stripped"
+}
+
+# Single-stepped, and stopped at random: every stack equals libdw's.
+test_stacks_of_all_builds_equal_libdw() {
+	[ -x "$BUILD/unit-tests" ] || die "no $BUILD/unit-tests: run make unit first"
+	shapes_build_all
+	FPERF_UNWIND_PROGRAMS=$programs VERBOSE=1 \
 		"$BUILD/unit-tests" --filter 'unwind/stacks_of_given*' --verbose=0 2>&1 | tee out.log
 	note "$(grep -c 'stops,' out.log) builds, $(grep -oE '[0-9]+ stops' out.log | awk '{n += $1} END {print n}') stacks"
+}
+
+# checked STACKS: s.fperf, recorded with --unwind check, has at least so many stacks that equal libdw's, and none that
+# says otherwise. Sets $equal.
+checked() {
+	local shorter longer guessed wrong first
+	read -r equal shorter longer guessed wrong first < <(python3 - "$TOP/tests/golden" s.fperf <<'EOP'
+import sys
+sys.path.insert(0, sys.argv[1])
+from read_session import Session
+s = Session(sys.argv[2])
+text = dict(s.records[1])
+meta = {text[key]: text[value].decode() for key, value in s.records[2]}
+print(*(meta.get(b"unwind.check." + key, "none") for key in (b"equal", b"shorter", b"longer", b"guessed", b"wrong", b"first_wrong")))
+EOP
+	)
+	echo "equal $equal shorter $shorter longer $longer guessed $guessed wrong $wrong $first"
+	[ "$wrong" = 0 ] || die "$wrong stacks wrong, first $first"
+	[ "$equal" -ge "$1" ] || die "only $equal stacks compared and equal"
+}
+
+# The BPF program itself on the same registers and bytes as libdw, in all builds; few at a time, as libdw is slow.
+test_stacks_from_bpf_equal_libdw_in_all_builds() {
+	local group=0 all=0 list
+	shapes_build_all
+	while list=$(echo "$programs" | tr ';' '\n' | tail -n +$((group * 7 + 1)) | head -7) && [ -n "$list" ]; do
+		# shellcheck disable=SC2086
+		record -q -d 5 --unwind check -- sh -c 'for program; do timeout 6 "$program" & done; wait' _ $list
+		checked 300
+		all=$((all + equal)) group=$((group + 1))
+	done
+	note "$all stacks equal, none wrong"
+}
+
+test_stacks_from_bpf_equal_libdw_in_games() {
+	local game all=0
+	for game in glmark2 minetest vkcube; do
+		"$PLAY" $game 6 -- "$FP" record -q -d 5 --unwind check -o "$PWD/s.fperf" -- >game.log 2>&1 || :
+		checked 200
+		all=$((all + equal))
+	done
+	note "$all stacks equal, none wrong"
+}
+
+# An entry probe on a hot function: the kernel carries its first instruction out itself (push), or steps through a copy of
+# it elsewhere (sub), with the thread's registers in between.
+test_stacks_of_probed_functions() {
+	local first
+	cat >probed.c <<'EOC'
+static volatile unsigned long sink;
+__attribute__((noinline)) void inner(volatile unsigned long *p, unsigned long k) { for (int i = 0; i < 4000; i++) p[i & 3] += k; }
+__attribute__((naked, noinline)) unsigned long probed(unsigned long n);
+__asm__(".globl probed\nprobed:\n.cfi_startproc\n" FIRST "lea 0(%rsp), %rdi\nmov $3, %esi\ncall inner\n" LAST "ret\n.cfi_endproc\n");
+__attribute__((noinline)) void middle(unsigned long n) { volatile unsigned long room[6] = {n}; probed(n); sink += room[1]; }
+int main(void) { for (unsigned long i = 0;; i++) middle(i); return 0; }
+EOC
+	for first in push sub; do
+		if [ $first = push ]; then
+			set -- 'push %rbp\n.cfi_def_cfa_offset 16\nsub $64, %rsp\n.cfi_def_cfa_offset 80\n' 'add $64, %rsp\npop %rbp\n'
+		else
+			set -- 'sub $72, %rsp\n.cfi_def_cfa_offset 80\n' 'add $72, %rsp\n.cfi_def_cfa_offset 8\n'
+		fi
+		gcc -O2 -g -fomit-frame-pointer -DFIRST="\"$1\"" -DLAST="\"$2\"" probed.c -o probed_$first
+		record -q -d 3 --unwind check --mark "$PWD/probed_$first:probed" -- timeout 4 "./probed_$first" ||
+			[ $? = 124 ] # ends on its own while the last stacks are compared
+		checked 100
+		expect "thread('probed')[0]['stacks_complete_share'] > 0.9" "total('main') > 0.9" "total('middle') > 0.9" "total('probed') > 0.9"
+	done
 }
 
 # Hand-written start code, with unwind information that lies and with none: the stack ends there all the same.

@@ -177,8 +177,8 @@ void fperf_unwind_processes__map(struct fperf_unwind_processes *processes,
 		.start = mapping->start, .end = mapping->end, .delta = mapping->start - mapping->file_offset};
 	size_t at = 0;
 
-	if (!process || mapping->end <= mapping->start)
-		return;
+	if (!process || mapping->end <= mapping->start || !strcmp(mapping->path, "[uprobes]"))
+		return; /* code there stands for code elsewhere, see bpf/unwind.h */
 	added.module = fperf_unwind_modules__get(processes->modules, mapping);
 	if (range_clear(processes, process, &added))
 		generation_new(processes, process);
