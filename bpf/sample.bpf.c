@@ -79,7 +79,7 @@ int fperf_sample(struct bpf_perf_event_data *ctx)
 	struct fperf_target_bits *bits;
 	struct sample_scratch *scratch;
 	struct fperf_wire_sample *record;
-	struct user_regs regs;
+	struct user_regs regs = {}; /* a path that fails leaves it, and the compiler may still copy it */
 	__u32 zero = 0, kernel_count = 0, user_count, size, hits = hits_per_sample;
 
 	if (!id)

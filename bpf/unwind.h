@@ -256,21 +256,25 @@ static __always_inline __u64 unwind_before_trap(const struct user_regs *regs)
 #define UNWIND_SLOT_BYTES 128 /* UPROBE_XOL_SLOT_BYTES */
 
 /* An instruction with an entry probe on it may be carried out in a copy, in a slot of the process's [uprobes]
- * page. The address where the current task would be without the probe; `pc` itself when it is not in there.
- */
-static __always_inline __u64 unwind_out_of_slot(__u64 pc)
+ * page, where a walk ends at once. True: so it was, and the state is now as it would be without the probe. */
+static __always_inline bool unwind_out_of_slot(struct unwind_state *state)
 {
 	struct task_struct *task = (struct task_struct *)bpf_get_current_task();
 	struct uprobe_task *utask;
 	__u64 in_slot;
 
 	if (!bpf_core_field_exists(task->utask))
-		return pc;
+		return false;
 	utask = BPF_CORE_READ(task, utask);
 	if (!utask || !BPF_CORE_READ(utask, active_uprobe))
-		return pc;
-	in_slot = pc - BPF_CORE_READ(utask, xol_vaddr);
-	return in_slot < UNWIND_SLOT_BYTES ? BPF_CORE_READ(utask, vaddr) + in_slot : pc;
+		return false;
+	in_slot = state->pc - BPF_CORE_READ(utask, xol_vaddr);
+	if (in_slot >= UNWIND_SLOT_BYTES)
+		return false;
+	state->pc = BPF_CORE_READ(utask, vaddr) + in_slot;
+	state->total = 0;
+	state->outcome = FPERF_STACK_TRUNCATED;
+	return true;
 }
 
 /* User stack of the current thread, which may be about to leave the CPU and has these registers; `in_kernel`:
@@ -305,15 +309,8 @@ static __always_inline __u32 unwind_user(const struct user_regs *regs, bool in_k
 		return 1;
 	}
 	more = fperf_unwind_walk(0);
-	if (state->outcome == FPERF_STACK_NO_MODULE && state->total == 1) {
-		__u64 pc = unwind_out_of_slot(regs->pc);
-
-		if (pc != regs->pc) {
-			unwind_begin(state, regs, tgid);
-			state->pc = pc;
-			more = fperf_unwind_walk(0);
-		}
-	}
+	if (state->outcome == FPERF_STACK_NO_MODULE && state->total == 1 && unwind_out_of_slot(state))
+		more = fperf_unwind_walk(0);
 	if (more > 0) {
 		root = bpf_map_lookup_elem(&fperf_unwind_roots, &tid);
 		if (!root || !root_holds(root, state)) {
