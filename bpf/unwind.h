@@ -159,8 +159,6 @@ static __always_inline void unwind_lookup(struct unwind_state *state)
 	fperf_unwind_lookup_one(0);
 }
 
-#define UNWIND_STEPS 1
-
 __attribute__((noinline)) int fperf_unwind_step_one(__u32 key)
 {
 	struct unwind_state *state = bpf_map_lookup_elem(&fperf_unwind_scratch, &key);

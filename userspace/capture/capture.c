@@ -30,10 +30,10 @@ static const struct fperf_capture_source_ops *const sources[] = {
 #define SOURCE_COUNT (sizeof(sources) / sizeof(sources[0]))
 
 #define CHECK_LIVE_NS FPERF_NS_PER_S
-#define LOSSES_NS     (FPERF_NS_PER_S / 2)
+#define LOSSES_NS     FPERF_NS_PER_S
 #define FLUSH_MS      3000
 #define LOW_PRIORITY  10		      /* nice */
-#define LATE_NS	      (150 * FPERF_NS_PER_MS) /* between two rounds, which come every 10 ms */
+#define LATE_NS	      (150 * FPERF_NS_PER_MS) /* between two rounds, see fperf_drain__interval_ms() */
 
 /* The run time of BPF programs is measured in windows, because measuring costs time itself (two clock reads a
  * run). */
@@ -408,8 +408,6 @@ int fperf_capture__start(const struct fperf_capture_options *options, struct fpe
 		return fperf_error__no_memory(err, "the recording");
 	}
 	started->options = *options;
-	if (!started->options.drain_interval_ms)
-		started->options.drain_interval_ms = 10;
 	if (!started->options.flush_interval_ms)
 		started->options.flush_interval_ms = FLUSH_MS;
 	fperf_buf__init(&started->looked, 64u << 20);
@@ -500,7 +498,7 @@ static int housekeeping(struct fperf_capture *capture, uint64_t now_ns, struct f
 
 int fperf_capture__poll(struct fperf_capture *capture, int timeout_ms, struct fperf_error *err)
 {
-	int interval = (int)capture->options.drain_interval_ms, rc;
+	int interval = fperf_drain__interval_ms(capture), rc;
 	uint64_t now_ns;
 
 	fperf_drain__wait(capture, timeout_ms < interval ? timeout_ms : interval);

@@ -48,7 +48,7 @@ struct fperf_capture_options {
 	size_t scope_count;
 	const char *helper_program;  /* frameperf itself, run for what may crash or hang (asking a Vulkan
 					driver where  it presents); NULL: done without */
-	uint32_t drain_interval_ms;  /* 0: 10 */
+	uint32_t drain_interval_ms;  /* 0: by how much there is to drain */
 	uint32_t flush_interval_ms;  /* 0: 3000 */
 	struct fperf_writer *writer; /* borrowed */
 	const struct fperf_log *log;

@@ -24,6 +24,13 @@ static const char *const ring_names[FPERF_RINGS] = {"fperf_ring_sample", "fperf_
 /* How soon the next round comes when something urgent had to wait. */
 #define URGENT_MS 2
 
+/* Waking up costs more than most rounds do. But unwind tables should be there soon after a mapping is, and
+ * the rings must not fill up: they hold some 10 times BUSY_BYTES. */
+#define BUSY_MS	    10
+#define QUIET_MS    40
+#define BUSY_BYTES  (256u << 10)
+#define BUSY_FOR_NS (2 * FPERF_NS_PER_S) /* after a mapping */
+
 static int ring_record(void *context, void *data, size_t size)
 {
 	struct fperf_capture *capture = context;
@@ -58,6 +65,15 @@ void fperf_drain__close(struct fperf_capture *capture)
 	fperf_batch__free(&capture->batch);
 }
 
+int fperf_drain__interval_ms(const struct fperf_capture *capture)
+{
+	if (capture->options.drain_interval_ms)
+		return (int)capture->options.drain_interval_ms;
+	if (capture->round_bytes > BUSY_BYTES || capture->round_ns - capture->mapped_ns < BUSY_FOR_NS)
+		return BUSY_MS;
+	return QUIET_MS;
+}
+
 void fperf_drain__wait(struct fperf_capture *capture, int timeout_ms)
 {
 	struct ring_buffer *ring = capture->rings[EVENT_RING];
@@ -68,7 +84,7 @@ void fperf_drain__wait(struct fperf_capture *capture, int timeout_ms)
 
 static bool pid_wanted(void *context, uint32_t pid)
 {
-	const struct fperf_capture *capture = context;
+	struct fperf_capture *capture = context;
 
 	return fperf_targets__has(&capture->shared, pid) || fperf_map__get(&capture->live, pid, NULL);
 }
@@ -163,10 +179,12 @@ static int batch_take(struct fperf_capture *capture, uint64_t until_ns, struct f
 			break;
 		if (!item_is_wanted(capture, item))
 			continue;
-		if (item->kind == FPERF_BATCH_MAPPING)
+		if (item->kind == FPERF_BATCH_MAPPING) {
+			capture->mapped_ns = capture->round_ns;
 			rc = fperf_follow__mapping(capture, data, err);
-		else
+		} else {
 			rc = fperf_drain__record(capture, data, item->size, err);
+		}
 	}
 	capture->urgent = false;
 	for (size_t i = taken; i < batch->count && !capture->urgent; i++)
@@ -187,6 +205,7 @@ int fperf_drain__round(struct fperf_capture *capture, bool last, struct fperf_er
 		lost = fperf_sideband__drain(capture->sideband, &capture->batch, pid_wanted, capture);
 		fperf_capture__lost(capture, FPERF_SOURCE_MAPPING, FPERF_LOSS_SIDEBAND, lost);
 	}
+	capture->round_bytes = capture->batch.data.size;
 	rc = batch_take(capture, until_ns, err);
 	if (capture->options.triggers && !last)
 		fperf_triggers__until(capture->options.triggers, until_ns);

@@ -29,8 +29,8 @@ void fperf_shared_maps__init(struct fperf_shared_maps *shared)
 
 void fperf_shared_maps__close(struct fperf_shared_maps *shared)
 {
-	if (shared->is_target)
-		munmap(shared->is_target, FPERF_PID_LIMIT);
+	if (shared->target_page)
+		munmap(shared->target_page, (size_t)sysconf(_SC_PAGESIZE));
 	for (size_t i = 0; i < shared->count; i++)
 		close(shared->maps[i].fd);
 	free(shared->programs);
@@ -148,12 +148,12 @@ static int targets_map(struct fperf_shared_maps *shared, struct fperf_error *err
 	int fd = fperf_shared_maps__fd(shared, "fperf_targets");
 	void *memory;
 
-	if (shared->is_target || fd < 0)
+	if (shared->target_page || fd < 0)
 		return 0;
-	memory = mmap(NULL, FPERF_PID_LIMIT, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	memory = mmap(NULL, (size_t)sysconf(_SC_PAGESIZE), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
 	if (memory == MAP_FAILED)
 		return fperf_error__set_errno(err, -errno, "cannot map the BPF map of targets");
-	shared->is_target = memory;
+	shared->target_page = memory;
 	return 0;
 }
 
@@ -238,22 +238,47 @@ int fperf_program__attach(struct bpf_object *object, const char *program, struct
 	return 0;
 }
 
+/* The byte of a thread group id; NULL when it cannot be mapped. */
+static uint8_t *target_byte(struct fperf_shared_maps *shared, uint32_t pid)
+{
+	uint32_t page = (uint32_t)sysconf(_SC_PAGESIZE);
+
+	if (!shared->target_page || pid >= FPERF_PID_LIMIT)
+		return NULL;
+	if (pid - shared->target_first >= page) {
+		void *memory = mmap(shared->target_page, page, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED,
+				    fperf_shared_maps__fd(shared, "fperf_targets"), pid / page * page);
+
+		if (memory == MAP_FAILED)
+			return NULL;
+		shared->target_first = pid / page * page;
+	}
+	return &shared->target_page[pid - shared->target_first];
+}
+
+static void target_store(struct fperf_shared_maps *shared, uint32_t pid, uint8_t value)
+{
+	uint8_t *byte = target_byte(shared, pid);
+
+	if (byte)
+		__atomic_store_n(byte, value, __ATOMIC_SEQ_CST);
+}
+
 void fperf_targets__add(struct fperf_shared_maps *shared, uint32_t pid)
 {
-	if (shared->is_target && pid < FPERF_PID_LIMIT)
-		__atomic_store_n(&shared->is_target[pid], 1, __ATOMIC_SEQ_CST);
+	target_store(shared, pid, 1);
 }
 
 void fperf_targets__remove(struct fperf_shared_maps *shared, uint32_t pid)
 {
-	if (shared->is_target && pid < FPERF_PID_LIMIT)
-		__atomic_store_n(&shared->is_target[pid], 0, __ATOMIC_SEQ_CST);
+	target_store(shared, pid, 0);
 }
 
-bool fperf_targets__has(const struct fperf_shared_maps *shared, uint32_t pid)
+bool fperf_targets__has(struct fperf_shared_maps *shared, uint32_t pid)
 {
-	return shared->is_target && pid < FPERF_PID_LIMIT &&
-	       __atomic_load_n(&shared->is_target[pid], __ATOMIC_SEQ_CST);
+	const uint8_t *byte = target_byte(shared, pid);
+
+	return byte && __atomic_load_n(byte, __ATOMIC_SEQ_CST);
 }
 
 bool fperf_losses__read(const struct fperf_shared_maps *shared,

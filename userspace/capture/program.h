@@ -22,7 +22,10 @@ struct fperf_shared_maps {
 	size_t count;
 	uint32_t *programs; /* ids of the loaded programs */
 	size_t program_count, program_capacity;
-	uint8_t *is_target;	/* by thread group id: the map of targets; NULL before the first load */
+	/* A page of the map of targets, which has a byte for each thread group id: to map all of it costs
+	 * memory for every page. NULL before the first load. */
+	uint8_t *target_page;
+	uint32_t target_first;	/* thread group id of its first byte */
 	char kernel_log[16384]; /* of the last load that failed */
 };
 
@@ -54,7 +57,7 @@ uint64_t fperf_program__run_ns(const struct fperf_shared_maps *shared);
 /* The target set. */
 void fperf_targets__add(struct fperf_shared_maps *shared, uint32_t pid);
 void fperf_targets__remove(struct fperf_shared_maps *shared, uint32_t pid);
-bool fperf_targets__has(const struct fperf_shared_maps *shared, uint32_t pid);
+bool fperf_targets__has(struct fperf_shared_maps *shared, uint32_t pid);
 
 /* Reads the loss counters, summed over CPUs. False when no object is loaded. */
 bool fperf_losses__read(const struct fperf_shared_maps *shared,

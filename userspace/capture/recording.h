@@ -44,6 +44,8 @@ struct fperf_capture {
 	struct fperf_map boundaries; /* pid → marker that ends its frames, for the triggers */
 	struct fperf_buf looked;     /* records of the scan of fperf_capture__look() */
 	uint64_t looked_ns;	     /* when that was */
+	uint64_t mapped_ns;	     /* last mapping of the side band */
+	size_t round_bytes;	     /* that the last round found */
 	bool urgent;		     /* something that must be looked at soon waits in the batch */
 	bool low_priority;	     /* until it proves too low */
 };
@@ -75,6 +77,9 @@ void fperf_watch__record(struct fperf_capture *capture, const struct fperf_wire_
 /* drain.c */
 int fperf_drain__open(struct fperf_capture *capture, struct fperf_error *err);
 void fperf_drain__close(struct fperf_capture *capture);
+
+/* How long to wait until the next round. */
+int fperf_drain__interval_ms(const struct fperf_capture *capture);
 
 /* Waits up to `timeout_ms` for something urgent (an exec). */
 void fperf_drain__wait(struct fperf_capture *capture, int timeout_ms);

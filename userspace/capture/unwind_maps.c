@@ -60,10 +60,9 @@ static void shard_close(struct fperf_unwind_maps *maps, uint32_t number)
 {
 	struct fperf_unwind_shard *shard = &maps->shards[number];
 
-	if (!shard->cells)
+	if (!shard->exists)
 		return;
 	bpf_map_delete_elem(maps->shards_fd, &number);
-	munmap(shard->cells, FPERF_UNWIND_SHARD_CELLS * sizeof(uint64_t));
 	close(shard->fd);
 	*shard = (struct fperf_unwind_shard){0};
 	maps->shard_count--;
@@ -86,30 +85,21 @@ static int shard_open(struct fperf_unwind_maps *maps, uint32_t number, struct fp
 {
 	LIBBPF_OPTS(bpf_map_create_opts, options, .map_flags = BPF_F_MMAPABLE);
 	struct fperf_unwind_shard *shard = &maps->shards[number];
-	void *memory;
 	int fd, rc;
 
-	if (shard->cells)
+	if (shard->exists)
 		return 0;
 	fd = bpf_map_create(BPF_MAP_TYPE_ARRAY, "fperf_shard", sizeof(uint32_t), sizeof(uint64_t),
 			    FPERF_UNWIND_SHARD_CELLS, &options);
 	if (fd < 0)
 		return fperf_error__set_errno(err, fd, "cannot create a BPF map for unwind tables");
-	memory = mmap(NULL, FPERF_UNWIND_SHARD_CELLS * sizeof(uint64_t), PROT_READ | PROT_WRITE, MAP_SHARED,
-		      fd, 0);
-	if (memory == MAP_FAILED) {
-		rc = fperf_error__set_errno(err, -errno, "cannot map a BPF map for unwind tables");
-		close(fd);
-		return rc;
-	}
 	rc = bpf_map_update_elem(maps->shards_fd, &number, &fd, BPF_ANY);
 	if (rc) {
 		fperf_error__set_errno(err, rc, "cannot add a BPF map for unwind tables");
-		munmap(memory, FPERF_UNWIND_SHARD_CELLS * sizeof(uint64_t));
 		close(fd);
 		return rc;
 	}
-	shard->cells = memory;
+	shard->exists = true;
 	shard->fd = fd;
 	maps->shard_count++;
 	return 0;
@@ -152,12 +142,24 @@ static void use_drop(struct fperf_unwind_shard *shard, uint32_t at, uint32_t par
 	shard->used -= part;
 }
 
+struct cells_copy {
+	const uint64_t *cells;
+	int failed; /* negative errno */
+};
+
 static void cells_copy(struct fperf_unwind_shard *shard, uint32_t at, uint32_t part, uint32_t done,
 		       void *context)
 {
-	const uint64_t *cells = context;
+	struct cells_copy *copy = context;
+	size_t size = FPERF_UNWIND_SHARD_CELLS * sizeof(*copy->cells);
+	uint64_t *to = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, shard->fd, 0);
 
-	memcpy(shard->cells + at, cells + done, part * sizeof(*cells));
+	if (to == MAP_FAILED) {
+		copy->failed = -errno;
+		return;
+	}
+	memcpy(to + at, copy->cells + done, part * sizeof(*to));
+	munmap(to, size);
 }
 
 int fperf_unwind_maps__take_cells(struct fperf_unwind_maps *maps, uint32_t count, uint32_t *first,
@@ -180,10 +182,15 @@ int fperf_unwind_maps__take_cells(struct fperf_unwind_maps *maps, uint32_t count
 	return 0;
 }
 
-void fperf_unwind_maps__write_cells(struct fperf_unwind_maps *maps, uint32_t first, const uint64_t *cells,
-				    uint32_t count)
+int fperf_unwind_maps__write_cells(struct fperf_unwind_maps *maps, uint32_t first, const uint64_t *cells,
+				   uint32_t count, struct fperf_error *err)
 {
-	range_visit(maps, first, count, cells_copy, (void *)(uintptr_t)cells);
+	struct cells_copy copy = {.cells = cells};
+
+	range_visit(maps, first, count, cells_copy, &copy);
+	return copy.failed
+		       ? fperf_error__set_errno(err, copy.failed, "cannot map a BPF map for unwind tables")
+		       : 0;
 }
 
 void fperf_unwind_maps__give_cells(struct fperf_unwind_maps *maps, uint32_t first, uint32_t count,

@@ -1,5 +1,6 @@
 /* The unwinder's BPF maps (bpf/unwind.h), as the recorder writes them: by plain stores into mapped memory,
- * except for the process entries, which are a hash.
+ * except for the process entries, which are a hash. Shards are mapped only while they are written, since the
+ * recorder is charged for every page that it has mapped.
  */
 #ifndef FPERF_CAPTURE_UNWIND_MAPS_H
 #define FPERF_CAPTURE_UNWIND_MAPS_H
@@ -13,7 +14,7 @@
 #include <stdint.h>
 
 struct fperf_unwind_shard {
-	uint64_t *cells; /* NULL: does not exist */
+	bool exists;
 	int fd;
 	uint32_t used;
 };
@@ -38,8 +39,8 @@ void fperf_unwind_maps__close(struct fperf_unwind_maps *maps);
  */
 int fperf_unwind_maps__take_cells(struct fperf_unwind_maps *maps, uint32_t count, uint32_t *first,
 				  struct fperf_error *err);
-void fperf_unwind_maps__write_cells(struct fperf_unwind_maps *maps, uint32_t first, const uint64_t *cells,
-				    uint32_t count);
+int fperf_unwind_maps__write_cells(struct fperf_unwind_maps *maps, uint32_t first, const uint64_t *cells,
+				   uint32_t count, struct fperf_error *err);
 void fperf_unwind_maps__give_cells(struct fperf_unwind_maps *maps, uint32_t first, uint32_t count,
 				   uint64_t now_ns);
 

@@ -200,6 +200,21 @@ static int cells_take(struct fperf_unwind_modules *modules, uint32_t count, uint
 	return fperf_error__set(err, -ECANCELED, "stopping");
 }
 
+/* With the lock held, which cells_take() may release. */
+static int cells_store(struct fperf_unwind_modules *modules, const struct build *build, uint32_t *first,
+		       struct fperf_error *err)
+{
+	uint32_t count = (uint32_t)build->cell_count;
+	int rc = cells_take(modules, count, first, err);
+
+	if (rc)
+		return rc;
+	rc = fperf_unwind_maps__write_cells(modules->maps, *first, build->cells, count, err);
+	if (rc)
+		fperf_unwind_maps__give_cells(modules->maps, *first, count, fperf_clock__now_ns());
+	return rc;
+}
+
 /* With the lock held. */
 static void module_publish(struct fperf_unwind_modules *modules, uint32_t slot, struct build *build)
 {
@@ -208,7 +223,7 @@ static void module_publish(struct fperf_unwind_modules *modules, uint32_t slot, 
 	int rc = 0;
 
 	if (build->state == MODULE_LOADED) {
-		rc = cells_take(modules, (uint32_t)build->cell_count, &first, &err);
+		rc = cells_store(modules, build, &first, &err);
 		if (rc)
 			build->state = rc == -ENOSPC ? MODULE_EVICTED : MODULE_FAILED;
 	}
@@ -219,8 +234,6 @@ static void module_publish(struct fperf_unwind_modules *modules, uint32_t slot, 
 		snprintf(modules->message, sizeof(modules->message), "no unwind table for %s: %s",
 			 modules->modules[slot].name, build->why);
 	if (build->state == MODULE_LOADED) {
-		fperf_unwind_maps__write_cells(modules->maps, first, build->cells,
-					       (uint32_t)build->cell_count);
 		build->module.index_cell += first;
 		build->module.row_cell += first;
 		build->module.state = FPERF_UNWIND_MODULE_LOADED;
