@@ -136,6 +136,10 @@ $(BUILD)/make_session: $(BUILD)/tests/cli/make_session.o $(BUILD)/tests/cli/rich
 cli: $(BUILD)/frameperf $(BUILD)/make_session ## tests of the command line; CLI=PATTERN narrows
 	BUILD=$(BUILD) tests/cli/run.sh '$(CLI)'
 
+# Sessions of any length for the tests of the page.
+$(BUILD)/make_game: $(BUILD)/tests/page/make_game.o $(BUILD)/libframeperf.a
+	$(CC) $(all_ldflags) $^ $(libs) -o $@
+
 # What a newcomer tries first: a small game that does wrong things on purpose, and the reasons for its slow frames.
 .PHONY: demo
 demo: ## records a small game for some seconds and says why its slow frames were slow (as root)
@@ -196,7 +200,7 @@ stack-table: $(BUILD)/bench/stack_table ## cost of interning a stack of 20 stack
 
 formatted := $(wildcard include/frameperf/*.h userspace/*/*.[ch] tools/*.[ch] bpf/*.[ch] vmlinux/*.h \
 	       tests/unit/*.[ch] tests/unit/*/*.[ch] tests/workloads/*.[ch] tests/live/*.[ch] tests/live/targets/*.[ch] tests/fuzz/*.[ch] \
-	       tests/bench/*.[ch] tests/cli/*.[ch])
+	       tests/bench/*.[ch] tests/cli/*.[ch] tests/page/*.[ch])
 
 .PHONY: format check-format check-layers
 format: ## clang-format everything in place

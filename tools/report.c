@@ -4,6 +4,7 @@
 
 #include "analyze/analysis.h"
 #include "base/vec.h"
+#include "frameperf/meta.h"
 #include "output/output.h"
 #include "symbolize/symbolize.h"
 
@@ -130,6 +131,9 @@ static int report_write(const struct fperf_invocation *invocation, const struct 
 			 : html && config->worst == 0 ? PAGE_WORST
 						      : config->worst,
 		.frame = config->frame,
+		/* where there are no events to see it from */
+		.per_frame = html && fperf_session__meta_u64(session, FPERF_META_LEVEL, FPERF_LEVEL_EVENTS) <
+					     FPERF_LEVEL_EVENTS,
 	};
 	struct fperf_report report = {
 		.path = invocation->operands[0],

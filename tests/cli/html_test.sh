@@ -26,6 +26,7 @@ test_page_is_one_whole_file() {
 import json
 r, p = json.load(open('out')), json.load(open('core.json'))['report']
 for frame in r['slow_frames']: del frame['chain'], frame['ledger']
+del r['hot'], r['hot_slow'] # the page counts its own from the stacks
 assert p == r, 'the page holds another report'"
 }
 

@@ -155,7 +155,8 @@ void html_page__add_pair(struct html_page *page, uint8_t state, uint32_t thread,
 
 /* ---- making it ---- */
 
-/* The report as `report --json` has it; chains and ledgers of frames are in columns. */
+/* The report as `report --json` has it, but for what the page has in columns: chains and ledgers of frames,
+ * and, where there are samples, functions. */
 static void report_add(struct html_page *page)
 {
 	json_t *report = fperf_json__report(&page->build, page->report), *frame;
@@ -166,10 +167,14 @@ static void report_add(struct html_page *page)
 		json_object_del(frame, "chain");
 		json_object_del(frame, "ledger");
 	}
+	if (page->analysis->holds.events) {
+		json_object_del(report, "hot");
+		json_object_del(report, "hot_slow");
+	}
 	json_build__set(&page->build, page->core.head, "report", report);
 }
 
-static int page_init(struct html_page *page, const struct fperf_report *report)
+static int page_init(struct html_page *page, const struct fperf_report *report, struct fperf_error *err)
 {
 	const struct fperf_analysis *analysis = report->analysis;
 	size_t frames = analysis->frame_count + 1;
@@ -197,7 +202,12 @@ static int page_init(struct html_page *page, const struct fperf_report *report)
 	page->frame_states = calloc(frames, sizeof(*page->frame_states));
 	page->usual = calloc((analysis->slow_count + 1) * (page->target_threads + 1) * HTML_STATES,
 			     sizeof(*page->usual));
-	return page->frame_shares && page->frame_states && page->usual ? 0 : -ENOMEM;
+	if (!page->frame_shares || !page->frame_states || !page->usual)
+		return -ENOMEM;
+	/* a session without events has frames, but nobody compared them yet */
+	if (!analysis->baseline->ordinary)
+		return fperf_baseline__init(analysis->baseline, analysis->model, analysis, err);
+	return 0;
 }
 
 static void page_free(struct html_page *page)
@@ -242,7 +252,7 @@ static int html_write(const struct fperf_report *report, FILE *stream, struct fp
 			"this frameperf was built without its page, because Node.js was missing "
 			"or could not fetch what the page is made of; install nodejs and npm "
 			"(18 or later), run `make page` to see what it says, then `make`");
-	ret = page_init(&page, report);
+	ret = page_init(&page, report, err);
 	if (!ret)
 		ret = html_threads__fill(&page);
 	if (!ret)

@@ -75,7 +75,7 @@ static int deflate_all(const struct fperf_buf *in, struct fperf_buf *out)
 	uLong bound;
 	int ret;
 
-	if (deflateInit2(&stream, 9, Z_DEFLATED, -MAX_WBITS, 9, Z_DEFAULT_STRATEGY) != Z_OK)
+	if (deflateInit2(&stream, 7, Z_DEFLATED, -MAX_WBITS, 9, Z_DEFAULT_STRATEGY) != Z_OK)
 		return -ENOMEM;
 	bound = deflateBound(&stream, (uLong)in->size);
 	stream.next_out = fperf_buf__reserve(out, bound);

@@ -14,6 +14,7 @@
 #define STEP_MIN_NS    250000 /* shorter steps show nothing that pieces do not */
 #define SHARE_LEVELS   31 /* a share of a step is stored in these many levels, never 0 for what was there */
 #define PIECES_MAX     160000 /* of all lanes: what a page of three megabytes has room for */
+#define WINDOW_MARGIN  3      /* ordinary frames before and after a slow one, piece by piece */
 #define DETAIL_THREADS 48     /* threads that are shown piece by piece */
 #define QUEUE_BINS     112    /* four to an octave of ns */
 
@@ -148,7 +149,7 @@ static int windows_choose(struct html_page *page, uint64_t intervals)
 		worst[i] = &analysis->frames[analysis->slow[i].frame];
 	qsort(worst, analysis->slow_count, sizeof(*worst), compare_frame_times);
 	for (size_t i = 0; i < analysis->slow_count && !failed; i++) {
-		uint64_t margin = analysis->summary.time.p50;
+		uint64_t margin = WINDOW_MARGIN * analysis->summary.time.p50;
 
 		used += per_ns * (double)(worst[i]->end_ns - worst[i]->start_ns + 2 * margin);
 		if (used > PIECES_MAX)
@@ -322,23 +323,27 @@ static void steps_fill(struct lane *lane, struct lane_columns *columns)
 	}
 }
 
+static void share_set(struct html_page *page, size_t frame, size_t state, double ns)
+{
+	double whole =
+		(double)(page->analysis->frames[frame].end_ns - page->analysis->frames[frame].start_ns);
+	double share = whole > 0 ? 255 * ns / whole : 0;
+
+	page->frame_shares[frame][state] = (uint8_t)(share > 0 && share < 1 ? 1
+						     : share < 255	    ? share + 0.5
+									    : 255);
+}
+
 /* What the thread did in each frame: drawn where it presented the frame, and the usual of slow frames. */
 static void lane_frames(struct lane *lane)
 {
 	struct html_page *page = lane->page;
 	const struct fperf_analysis *analysis = page->analysis;
 
-	for (size_t i = 0; i < analysis->frame_count; i++) {
-		double whole = (double)(analysis->frames[i].end_ns - analysis->frames[i].start_ns);
-
-		if (analysis->frames[i].thread != lane->timeline->thread->id || whole <= 0)
-			continue;
-		for (size_t state = 0; state < HTML_STATES; state++) {
-			double share = 255 * (double)page->frame_states[i][state] / whole;
-
-			page->frame_shares[i][state] = (uint8_t)(share > 0 && share < 1 ? 1 : share + 0.5);
-		}
-	}
+	for (size_t i = 0; i < analysis->frame_count; i++)
+		for (size_t state = 0;
+		     state < HTML_STATES && analysis->frames[i].thread == lane->timeline->thread->id; state++)
+			share_set(page, i, state, (double)page->frame_states[i][state]);
 	for (size_t i = 0; i < analysis->slow_count; i++) {
 		struct fperf_neighbours near =
 			fperf_baseline__around(analysis->baseline, analysis->slow[i].frame);
@@ -398,6 +403,62 @@ static int lane_fill(struct html_page *page, const struct fperf_timeline *timeli
 	queue_fill(&lane, columns);
 	free(lane.steps);
 	return 0;
+}
+
+/* ---- without events ---- */
+
+/* First ledger of a frame; they are sorted by frame. */
+static size_t ledger_find(const struct fperf_analysis *analysis, uint32_t frame)
+{
+	size_t low = 0, high = analysis->ledger_count;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (analysis->ledgers[middle].frame < frame)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+static void usual_add(struct html_page *page, size_t slow, uint32_t frame, float part)
+{
+	const struct fperf_analysis *analysis = page->analysis;
+
+	for (size_t i = ledger_find(analysis, frame);
+	     i < analysis->ledger_count && analysis->ledgers[i].frame == frame; i++) {
+		const struct fperf_ledger *ledger = &analysis->ledgers[i].ledger;
+		uint32_t thread = html_page__thread(page, &ledger->thread);
+		float *usual = &page->usual[(slow * page->target_threads + thread) * HTML_STATES];
+
+		for (size_t state = 0; state < FPERF_STATES && thread < page->target_threads; state++)
+			usual[state] += (float)ledger->state_ns[state] * part;
+	}
+}
+
+/* Sessions of level 1 keep ledgers of all frames, and nothing shorter. */
+static void ledgers_read(struct html_page *page)
+{
+	const struct fperf_analysis *analysis = page->analysis;
+
+	for (size_t i = 0; i < analysis->ledger_count; i++) {
+		const struct fperf_ledger *ledger = &analysis->ledgers[i].ledger;
+		uint32_t frame = analysis->ledgers[i].frame;
+
+		for (size_t state = 0;
+		     state < FPERF_STATES && analysis->frames[frame].thread == ledger->thread.thread; state++)
+			share_set(page, frame, state, (double)ledger->state_ns[state]);
+	}
+	for (size_t i = 0; i < analysis->slow_count; i++) {
+		struct fperf_neighbours near =
+			fperf_baseline__around(analysis->baseline, analysis->slow[i].frame);
+
+		for (size_t k = 0; k < near.count; k++)
+			usual_add(page, i, analysis->baseline->ordinary[near.first + k],
+				  1.0f / (float)near.count);
+	}
 }
 
 /* ---- all lanes ---- */
@@ -490,13 +551,16 @@ int html_threads__fill(struct html_page *page)
 					     &columns.states, &columns.queue};
 	struct lane_rank *ranks = NULL;
 	size_t count = 0;
-	int failed;
+	int failed = 0;
 
 	for (size_t i = 0; i < sizeof(buffers) / sizeof(buffers[0]); i++)
 		fperf_buf__init(buffers[i], 1u << 30);
 	if (step_ns < STEP_MIN_NS)
 		step_ns = STEP_MIN_NS;
-	failed = lanes_rank(page, &ranks, &count, &intervals);
+	if (page->analysis->holds.events)
+		failed = lanes_rank(page, &ranks, &count, &intervals);
+	else
+		ledgers_read(page);
 	if (!failed)
 		failed = windows_choose(page, intervals);
 	for (size_t i = 0; i < count && !failed; i++)

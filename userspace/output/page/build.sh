@@ -16,19 +16,22 @@ give_up() {
 	exit 1
 }
 
-packages() { # NEEDED [OPTION]
-	[ "node_modules/$1" -nt package.json ] && [ node_modules/.frameperf -nt package-lock.json ] && return
+# Keeps a copy of the lock file that was installed; what checks need holds what the page needs.
+packages() { # page|check [OPTION]
+	cmp -s package-lock.json node_modules/.installed-check && return
+	cmp -s package-lock.json "node_modules/.installed-$1" && return
+	kind=$1
 	shift
 	npm ci "$@" --no-audit --no-fund --fetch-retries=1 --loglevel=error >&2 || give_up "npm ci failed"
-	touch node_modules/* node_modules/.frameperf
+	cp package-lock.json "node_modules/.installed-$kind"
 }
 
 command -v node >/dev/null && command -v npm >/dev/null || give_up "nodejs and npm (18 or later) are not installed"
 [ "$(node -p 'process.versions.node.split(".")[0] >= 18')" = true ] || give_up "node $(node --version) is too old, 18 is needed"
 if [ "$out" = --check ]; then
-	packages typescript
+	packages check
 	npm run --silent types && npm run --silent lint && npm run --silent unit
 else
-	packages esbuild --omit=dev
+	packages page --omit=dev
 	node build.mjs "$out" || give_up "the bundler failed"
 fi

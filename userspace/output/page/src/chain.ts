@@ -180,7 +180,7 @@ export function drawChain(
           y: height - 4,
           "text-anchor": i === 0 ? "start" : i === labels ? "end" : "middle",
         },
-        duration((i / labels) * time),
+        i ? duration((i / labels) * time) : "0",
       ),
     );
   return root;

@@ -81,7 +81,7 @@ export class Explore {
 
   private spans(): [string, string][] {
     const spans: [string, string][] = [["all", "everything"]];
-    if (this.model.report.slow_frames.length)
+    if (this.model.slowFrames.length)
       spans.push(["slow", "slow frames only"], ["diff", "slow frames against ordinary"]);
     const { range, frame } = this.store;
     if (range) spans.push(["range", `selected ${duration((range.to - range.from) * 1000)}`]);
@@ -218,6 +218,11 @@ export class Explore {
   private draw(): void {
     const weights = this.weights;
     this.flames = [];
+    if (!this.model.tree.leaf.length && this.model.report.hot?.length) {
+      replace(this.body, this.kept());
+      this.status.textContent = "This session keeps functions over the whole recording, and no stacks.";
+      return;
+    }
     if (!weights || (weights.total <= 0 && !weights.base)) {
       replace(this.body, this.nothing());
       this.status.textContent = "";
@@ -249,11 +254,61 @@ export class Explore {
   }
 
   private find(): void {
+    if (!this.model.tree.leaf.length && this.model.report.hot?.length) {
+      replace(this.body, this.kept());
+      return;
+    }
     const shares = this.flames.map((flame) => flame.search(this.query));
     if (this.query && this.flames.length)
       this.status.textContent = `“${visible(this.query)}”: ${share(shares[0])} of the time`;
     else this.status.textContent = this.explain();
     if (this.view === "hot") replace(this.body, this.hot(this.weights!));
+  }
+
+  /** Functions of a session without stacks. */
+  private kept(): Child {
+    const query = this.query.toLowerCase();
+    const list = (this.choice.span === "slow" ? this.model.report.hot_slow : this.model.report.hot) ?? [];
+    const rows = list.filter(
+      (row) => row.function.toLowerCase().includes(query) || row.module.toLowerCase().includes(query),
+    );
+    return h(
+      "div",
+      { class: "scroll" },
+      h(
+        "table",
+        { class: "hot", id: "hot" },
+        h(
+          "thead",
+          null,
+          h(
+            "tr",
+            null,
+            ["self", "self ms", "total", "total ms"].map((name) => h("th", { class: "num" }, name)),
+            h("th", null, "function"),
+            h("th", null, "module"),
+          ),
+        ),
+        h(
+          "tbody",
+          null,
+          rows
+            .slice(0, HOT_ROWS * 4)
+            .map((row) =>
+              h(
+                "tr",
+                null,
+                h("td", { class: "num meter", style: `--share:${Math.min(1, row.self_share)}` }, share(row.self_share)),
+                h("td", { class: "num" }, ms(row.self_ns)),
+                h("td", { class: "num" }, share(row.total_share)),
+                h("td", { class: "num" }, ms(row.total_ns)),
+                h("td", { class: "name" }, visible(row.function)),
+                h("td", { class: "dim" }, visible(row.module)),
+              ),
+            ),
+        ),
+      ),
+    );
   }
 
   private explain(): string {

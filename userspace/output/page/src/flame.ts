@@ -6,7 +6,8 @@ import type { CallTree } from "./profile";
 import { mix, theme, type ModuleColours } from "./theme";
 
 const ROW = 19;
-const MIN_WIDTH = 0.35; // px: narrower boxes are drawn as one
+const MIN_WIDTH = 0.8; // px: narrower boxes are left out
+const HEIGHT = 560; // px: higher graphs scroll
 
 interface Box {
   node: number;
@@ -51,6 +52,7 @@ export class Flame {
   private hover = -1;
   private boxes: Box[] = [];
   private rows = 1;
+  private rowsBefore = 0;
   private query = "";
   private matches: Uint8Array | null = null;
   private redraw = scheduler(() => {
@@ -183,7 +185,11 @@ export class Flame {
     const width = this.element.clientWidth;
     if (!width || !this.tree) return;
     this.layout(width);
+    const atRoot = this.upwards && this.rows !== this.rowsBefore;
+    this.rowsBefore = this.rows;
     const context = fitCanvas(this.canvas, width, this.rows * ROW + 1);
+    this.element.style.maxHeight = `${HEIGHT}px`;
+    if (atRoot) this.element.scrollTop = this.element.scrollHeight;
     const colours = theme();
     context.clearRect(0, 0, width, this.rows * ROW + 1);
     context.font = "11.5px system-ui, sans-serif";

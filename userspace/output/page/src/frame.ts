@@ -4,7 +4,7 @@ import { h, replace, type Child } from "./dom";
 import { Flame } from "./flame";
 import { duration, ms, share, signedMs, threadName, visible } from "./format";
 import type { FrameDetail, Lanes, LedgerRow, Model, ThreadSamples } from "./model";
-import { addSamples, callTree, hotList, type Weights } from "./profile";
+import { addSamples, callTree, differences, type Weights } from "./profile";
 import { STATES, UNKNOWN, causeName, causeState } from "./states";
 import type { Store } from "./store";
 import type { ModuleColours } from "./theme";
@@ -12,6 +12,7 @@ import { swatch } from "./timeline";
 
 const NEIGHBOURS = 24; // as in userspace/analyze/baseline.c
 const LEDGER_ROWS = 12;
+const CALM = new Set([8, 9]); // sleeping, waiting for an event
 
 export interface FrameData {
   details: Map<number, FrameDetail> | null;
@@ -65,8 +66,7 @@ export class FramePanel {
       h("button", { type: "button", title, "aria-label": title, click: act }, text);
     const time = this.model.frameNs(frame);
     const slow = this.model.slowIndex.get(frame);
-    const active =
-      slow === undefined ? this.model.frames.active[frame] * 1000 : this.model.report.slow_frames[slow].active_ns;
+    const active = slow === undefined ? this.model.frames.active[frame] * 1000 : this.model.slowFrames[slow].active_ns;
     return h(
       "header",
       { class: "panel-head" },
@@ -96,7 +96,7 @@ export class FramePanel {
 
   private verdict(frame: number): Child {
     const slow = this.model.slowIndex.get(frame);
-    const verdict = slow === undefined ? null : this.model.report.slow_frames[slow].verdict;
+    const verdict = slow === undefined ? null : this.model.slowFrames[slow].verdict;
     if (!verdict)
       return h(
         "p",
@@ -160,9 +160,17 @@ export class FramePanel {
 
   private differences(frame: number, detail: FrameDetail | undefined): Child {
     const rows: { text: Child; ns: number; usual: number }[] = [];
+    const waited = new Map<number, number>();
+    for (const link of detail?.chain ?? []) {
+      const key = link.thread * STATES.length + link.state;
+      waited.set(key, (waited.get(key) ?? 0) + link.to - link.from);
+    }
     for (const row of detail?.ledger ?? []) {
       for (let state = 0; state < UNKNOWN; state++) {
         const more = row.ns[state] - row.usual[state];
+        // that threads without work wait longer in a longer frame tells nothing
+        if (CALM.has(state) && waited.size && (waited.get(row.thread * STATES.length + state) ?? 0) < more * 0.3)
+          continue;
         if (Math.abs(more) > 200e3)
           rows.push({
             text: [swatch(state), h("b", null, threadName(this.model.threads[row.thread])), ` ${STATES[state].name}`],
@@ -171,15 +179,15 @@ export class FramePanel {
           });
       }
     }
-    const functions = hotList(this.model, this.frameWeights(frame)).map((row) => {
+    const functions = differences(this.model, this.frameWeights(frame)).map((row) => {
       const func = this.model.functions[row.func];
       return {
         text: [
           h("span", { class: "name" }, visible(func.name)),
           h("span", { class: "dim" }, ` ${visible(func.module)}`),
         ],
-        ns: row.total,
-        usual: row.baseTotal,
+        ns: row.ns,
+        usual: row.base,
       };
     });
     const byDifference = (a: { ns: number; usual: number }, b: { ns: number; usual: number }): number =>

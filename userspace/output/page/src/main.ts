@@ -69,7 +69,7 @@ async function start(app: HTMLElement): Promise<void> {
       summary(model),
       timeline.element,
       frame.element,
-      model.report.slow_frames.length ? new WorstFrames(model, store).element : "",
+      model.slowFrames.length ? new WorstFrames(model, store).element : "",
       explore.element,
       threads.element,
     ),

@@ -1,6 +1,6 @@
 // The session as the page holds it: what userspace/output/html*.c wrote, in arrays.
 import { loadBlock, type Block } from "./block";
-import type { Report, ThreadRef } from "./report";
+import type { Report, SlowFrame, ThreadRef } from "./report";
 import { STATE_COUNT, UNKNOWN } from "./states";
 
 export interface Thread extends ThreadRef {
@@ -134,6 +134,8 @@ export interface FrameDetail {
 
 export class Model {
   readonly report: Report;
+  /** Of the report; none where the session keeps no single frames. */
+  readonly slowFrames: SlowFrame[];
   readonly threads: Thread[];
   readonly functions: Func[];
   readonly frames: Frames;
@@ -146,6 +148,7 @@ export class Model {
 
   constructor(core: Block<CoreHead>) {
     this.report = core.head.report;
+    this.slowFrames = this.report.slow_frames ?? [];
     this.threads = core.head.threads;
     this.functions = core.head.functions.map(([name, module, flags]) => ({
       name,
@@ -164,7 +167,7 @@ export class Model {
     };
     const last = this.frames.count ? this.frames.end[this.frames.count - 1] : 0;
     this.length = Math.max(1, (this.report.session.duration_ns ?? 0) / 1000, last);
-    this.report.slow_frames.forEach((frame, index) => this.slowIndex.set(frame.index, index));
+    this.slowFrames.forEach((frame, index) => this.slowIndex.set(frame.index, index));
   }
 
   /** The frame at a moment, -1: none. */
@@ -185,7 +188,7 @@ export class Model {
     const slow = this.slowIndex.get(frame);
     return slow === undefined
       ? (this.frames.end[frame] - this.frames.start[frame]) * 1000
-      : this.report.slow_frames[slow].time_ns;
+      : this.slowFrames[slow].time_ns;
   }
 
   /** The nearest ordinary frames, as many before as after where there are. */

@@ -230,3 +230,39 @@ export function hotList(model: Model, weights: Weights): HotRow[] {
   }
   return rows;
 }
+
+/** Where two trees differ: the innermost functions that hold most of a difference, greatest first. */
+export function differences(model: Model, weights: Weights): { func: number; ns: number; base: number }[] {
+  const tree = callTree(model.tree, weights);
+  if (!tree.base) return [];
+  const more = tree.total.map((ns, i) => ns - tree.base![i]);
+  const children = new Map<number, number[]>();
+  for (let i = 1; i < tree.count; i++) {
+    if (!tree.total[i] && !tree.base[i]) continue;
+    const list = children.get(tree.parent[i]);
+    if (list) list.push(i);
+    else children.set(tree.parent[i], [i]);
+  }
+  const found = new Map<number, { func: number; ns: number; base: number }>();
+  const least = Math.max(50e3, Math.abs(more[0]) * 0.04);
+  const open = [0];
+  for (let node = open.pop(); node !== undefined; node = open.pop()) {
+    const below = children.get(node) ?? [];
+    const greatest = below.reduce(
+      (best, child) => (Math.abs(more[child]) > Math.abs(more[best]) ? child : best),
+      below.length ? below[0] : node,
+    );
+    if (below.length && Math.abs(more[greatest]) >= 0.75 * Math.abs(more[node])) {
+      open.push(...below.filter((child) => child === greatest || Math.abs(more[child]) >= least));
+      continue;
+    }
+    if (node && !(model.functions[tree.func[node]].flags & SPECIAL)) {
+      const func = tree.func[node];
+      const known = found.get(func) ?? { func, ns: 0, base: 0 };
+      known.ns += tree.total[node];
+      known.base += tree.base[node];
+      found.set(func, known);
+    } else open.push(...below.filter((child) => Math.abs(more[child]) >= least));
+  }
+  return [...found.values()].sort((a, b) => Math.abs(b.ns - b.base) - Math.abs(a.ns - a.base));
+}

@@ -89,17 +89,20 @@ export interface Report {
     overhead: { bpf_ns: number | null; recorder_cpu_ns: number | null; recorder_max_rss_bytes: number | null };
   };
   frames: FramesSummary | null;
-  slow_frames: SlowFrame[];
+  slow_frames: SlowFrame[] | null;
   causes: { cause: string; frames: number; excess_ns: number }[];
-  hot: HotFunction[];
-  hot_slow: HotFunction[];
-  threads: ThreadStats[];
-  freq: {
-    cpu: number;
-    min_khz: number | null;
-    max_khz: number | null;
-    mean_khz: number | null;
-    transitions: number;
-    time_below_max_share: number | null;
-  }[];
+  /** Not where the page has stacks to count them from. */
+  hot?: HotFunction[] | null;
+  hot_slow?: HotFunction[] | null;
+  threads: ThreadStats[] | null;
+  freq:
+    | {
+        cpu: number;
+        min_khz: number | null;
+        max_khz: number | null;
+        mean_khz: number | null;
+        transitions: number;
+        time_below_max_share: number | null;
+      }[]
+    | null;
 }

@@ -176,12 +176,15 @@ export class Series {
       .filter((line) => !line.label.endsWith("lowest"))
       .slice(0, 4)
       .forEach((line, i) => {
+        const right = plot.bbox.left + plot.bbox.width - 4 * ratio;
+        const top = plot.bbox.top + (2 + i * 13) * ratio;
+        plot.ctx.lineWidth = 3 * ratio;
+        plot.ctx.strokeStyle = colours.surface;
+        plot.ctx.strokeText(line.label, right - 12 * ratio, top);
+        plot.ctx.fillStyle = colours.text;
+        plot.ctx.fillText(line.label, right - 12 * ratio, top);
         plot.ctx.fillStyle = colours.modules[line.colour % colours.modules.length];
-        plot.ctx.fillText(
-          line.label,
-          plot.bbox.left + plot.bbox.width - 4 * ratio,
-          plot.bbox.top + (2 + i * 13) * ratio,
-        );
+        plot.ctx.fillRect(right - 8 * ratio, top + 2 * ratio, 8 * ratio, 8 * ratio);
       });
     plot.ctx.restore();
   }

@@ -19,14 +19,24 @@ function stat(value: string, label: string, title: string, kind = ""): HTMLEleme
   return h("div", { class: `stat ${kind}`, title }, h("b", null, value), h("span", null, label));
 }
 
+/** What sessions without events do not hold, so that nothing that is missing looks like nothing that happened. */
+function levelNote(report: Report): Child {
+  const notes: Record<number, string> = {
+    0: "Level 0: only sums over the whole recording are kept, no single frames, verdicts, functions or threads. `frameperf record --level 1` or 2 keeps them.",
+    1: "Level 1: frames, verdicts and ledgers are kept, but no critical chains and no stacks, and functions over the whole recording only. `frameperf record --level 2` keeps everything.",
+  };
+  const level = report.session.level ?? 2;
+  return Object.hasOwn(notes, level) ? h("p", { class: "nothing", id: "level" }, notes[level]) : null;
+}
+
 function frameStats(report: Report): Child {
   const frames = report.frames;
   if (!frames?.time_ns)
     return h(
       "p",
       { class: "nothing" },
-      report.session.level === 0 || report.frames
-        ? "This session holds no frames with a beginning and an end."
+      report.frames
+        ? "This session holds no two frame boundaries, so no frame has a time."
         : "No frame boundaries were recorded: what follows is about threads and functions, not about frames.",
     );
   const time = frames.time_ns;
@@ -256,6 +266,7 @@ export function summary(model: Model): HTMLElement {
     "section",
     { class: "summary", "aria-label": "Summary" },
     frameStats(report),
+    levelNote(report),
     h("div", { class: "summary-row" }, causes(report), quality(report)),
   );
 }

@@ -1,6 +1,6 @@
 // Threads: how much they ran, how long they waited for a core, who took it from them, who woke whom.
 import { h, replace, type Child } from "./dom";
-import { count, duration, ms, share, threadName } from "./format";
+import { count, duration, share, threadName } from "./format";
 import type { Lane, Lanes, Model, Pair } from "./model";
 import { BLOCKED, PREEMPTED, RUNNABLE, STATES } from "./states";
 import { swatch } from "./timeline";
@@ -62,6 +62,7 @@ export class Threads {
 
   private threadTable(): Child {
     const threads = this.model.report.threads;
+    if (!threads) return h("p", { class: "nothing" }, "A session of this level keeps no threads.");
     if (!threads.length) return h("p", { class: "nothing" }, "No threads were recorded.");
     const most = Math.max(1, ...threads.map((thread) => thread.cpu_ns ?? 0));
     const shown = this.all ? threads : threads.slice(0, ROWS);
@@ -170,7 +171,7 @@ export class Threads {
           "div",
           { class: "bin", title: text },
           h("i", { style: `height:${height.toFixed(1)}%`, class: binStart(bin) >= 1e6 ? "late" : "" }),
-          bin % 8 === 0 ? h("span", null, duration(binStart(bin))) : null,
+          bin % 8 === 0 ? h("span", { class: bin > last - 5 ? "end" : "" }, duration(binStart(bin))) : null,
         ),
       );
     }
@@ -211,8 +212,13 @@ export class Threads {
     }
     const rows = [...sums.values()].sort((a, b) => b.ns - a.ns);
     if (!rows.length) return null;
-    const name = (thread: number): Child => {
-      if (thread < 0) return h("span", { class: "dim" }, "an interrupt, or not known");
+    const name = (thread: number, state: number): Child => {
+      if (thread < 0)
+        return h(
+          "span",
+          { class: "dim" },
+          BLOCKED.includes(state) ? "an interrupt, or not known" : "nobody, or not known",
+        );
       const of = this.model.threads[thread];
       return [threadName(of), of.target ? null : h("span", { class: "dim" }, ` pid ${of.pid}`)];
     };
@@ -233,7 +239,7 @@ export class Threads {
             h("th", null, other),
             h("th", null, ""),
             h("th", { class: "num" }, "times"),
-            h("th", { class: "num" }, "ms"),
+            h("th", { class: "num" }, "for"),
           ),
         ),
         h(
@@ -245,11 +251,11 @@ export class Threads {
               h(
                 "tr",
                 null,
-                h("td", { class: "clip" }, name(pair.thread)),
-                h("td", { class: "clip" }, name(pair.by)),
+                h("td", { class: "clip" }, name(pair.thread, pair.state)),
+                h("td", { class: "clip" }, name(pair.by, pair.state)),
                 h("td", { title: STATES[pair.state].name }, swatch(pair.state)),
                 h("td", { class: "num" }, count(pair.count)),
-                h("td", { class: "num" }, ms(pair.ns)),
+                h("td", { class: "num" }, duration(pair.ns)),
               ),
             ),
         ),

@@ -384,7 +384,7 @@ export class Timeline {
     }
     const { model } = this;
     const slow = model.slowIndex.get(frame);
-    const verdict = slow === undefined ? null : model.report.slow_frames[slow].verdict;
+    const verdict = slow === undefined ? null : model.slowFrames[slow].verdict;
     const time = model.frameNs(frame);
     const active = model.frames.active[frame] * 1000;
     const parts: Child[] = [];
@@ -660,7 +660,7 @@ export class Timeline {
       const x = ((start[i] + end[i]) / 2 - this.store.view.from) * scale;
       if (x - before < 2) continue;
       before = x;
-      const verdict = this.model.report.slow_frames[this.model.slowIndex.get(i) ?? -1]?.verdict;
+      const verdict = this.model.slowFrames[this.model.slowIndex.get(i) ?? -1]?.verdict;
       context.fillStyle = colours.states[causeState(verdict?.cause ?? "unknown")];
       context.beginPath();
       context.moveTo(x - 4, RULER + 2);

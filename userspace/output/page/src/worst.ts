@@ -20,7 +20,7 @@ export class WorstFrames {
     private model: Model,
     private store: Store,
   ) {
-    this.sorted = [...model.report.slow_frames].sort((a, b) => b.time_ns - a.time_ns || a.index - b.index);
+    this.sorted = [...model.slowFrames].sort((a, b) => b.time_ns - a.time_ns || a.index - b.index);
     this.more = h("button", {
       type: "button",
       click: () => {
