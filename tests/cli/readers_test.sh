@@ -1,4 +1,5 @@
 # Exports read back by other people's readers: npm packages, protoc, speedscope in headless Chromium.
+# Python is that of Debian, which has the packages for it.
 # shellcheck shell=bash
 export PYTHONPATH=$TOP/tests/cli PYTHONDONTWRITEBYTECODE=1
 export READERS=$BUILD/readers
@@ -26,7 +27,7 @@ test_pprof_by_its_npm_reader() {
 		rich $kind
 		fp 0 export s.fperf --to pprof -o o.pb.gz
 		node "$TOP/tests/exports/read_pprof.cjs" o.pb.gz >o.json
-		python3 - <<-'P'
+		/usr/bin/python3 - <<-'P'
 			from exports import *
 			r, p = report(), json.load(open('o.json'))
 			names = [t for t, _ in p['types']]
@@ -67,7 +68,7 @@ test_pprof_by_its_npm_reader() {
 	done
 	fp 0 export s.fperf --to pprof --frames 3-4 --thread 4242 -o o.pb.gz
 	node "$TOP/tests/exports/read_pprof.cjs" o.pb.gz >o.json
-	python3 -c "
+	/usr/bin/python3 -c "
 import json
 p = json.load(open('o.json'))
 assert {s['labels'].get('frame') for s in p['samples']} == {3, 4}
@@ -81,7 +82,7 @@ test_speedscope_by_its_schema() {
 		rich $kind
 		fp 0 export s.fperf --to speedscope -o o.json
 		fp 0 export s.fperf --to speedscope --off-cpu --frames slow -o off.json
-		python3 - <<-'P'
+		/usr/bin/python3 - <<-'P'
 			import os
 			import jsonschema
 			from exports import *
@@ -110,7 +111,7 @@ test_speedscope_by_its_schema() {
 	done
 	"$MAKE_SESSION" empty e.fperf
 	fp 0 export e.fperf --to speedscope -o e.json
-	python3 -c "
+	/usr/bin/python3 -c "
 import json, os, jsonschema
 jsonschema.validate(json.load(open('e.json')), json.load(open(os.environ['READERS'] + '/node_modules/speedscope/dist/release/file-format-schema.json')))"
 }
@@ -135,7 +136,7 @@ test_speedscopes_own_importer() {
 		rich $kind
 		fp 0 export s.fperf --to speedscope -o o.speedscope.json
 		speedscope o.speedscope.json
-		python3 - <<-'P'
+		/usr/bin/python3 - <<-'P'
 			import html, re
 			from exports import *
 			page = open('page', encoding='utf-8').read()
@@ -157,7 +158,7 @@ test_firefox_by_its_documented_format() {
 	for kind in '' hostile; do
 		rich $kind
 		fp 0 export s.fperf --to firefox -o o.json
-		python3 - <<-'P'
+		/usr/bin/python3 - <<-'P'
 			import os
 			import jsonschema
 			from exports import *
@@ -193,7 +194,7 @@ test_firefox_by_its_documented_format() {
 			            by[names[frames['category'][stacks['frame'][stack]]]] += round(ms * 1e6)
 			        assert stack is not None or ms == 0
 			assert by['user'] + by['kernel'] == sum(t['cpu_ns'] for t in r['threads']), by
-			assert all(by[k] for k in ('runnable', 'preempted', 'lock', 'io', 'fault', 'sleep', 'event')), by
+			assert all(by[k] for k in ('runnable', 'preempted', 'lock', 'io', 'fault', 'sleep')), by
 			# frames and verdicts
 			main = threads[p['meta']['initialSelectedThreads'][0]]['markers']
 			kinds = collections.Counter(d['type'] for d in main['data'])
@@ -208,7 +209,7 @@ test_firefox_by_its_documented_format() {
 	done
 	"$MAKE_SESSION" empty e.fperf
 	fp 0 export e.fperf --to firefox -o e.json
-	python3 -c "
+	/usr/bin/python3 -c "
 import json, os, jsonschema
 jsonschema.validate(json.load(open('e.json')), json.load(open(os.environ['TOP'] + '/tests/exports/firefox.schema.json')))"
 }
@@ -238,7 +239,7 @@ test_firefox_by_the_profilers_own_tool() {
 		firefox_cli functions thread functions --json
 		firefox_cli markers thread markers --json
 		firefox_cli stop stop
-		python3 - <<-'P'
+		/usr/bin/python3 - <<-'P'
 			from exports import *
 			r, info = report(), json.load(open('info'))
 			got = {(t['name'].replace('\ufffd', '?'), round(t['cpuMs'] * 1e6)) for p in info['processes'] for t in p['threads']}
@@ -256,4 +257,84 @@ test_firefox_by_the_profilers_own_tool() {
 			assert types['Frame'] == 40 and types['Slow frame'] == 1, types
 		P
 	done
+}
+
+# schema.pb: what a trace is read with: the fields that we write, or all of Perfetto's own.
+perfetto_schema() {
+	if [ -n "${PERFETTO_PROTOS:-}" ]; then
+		protoc -I"$PERFETTO_PROTOS" --include_imports --descriptor_set_out=schema.pb protos/perfetto/trace/trace.proto ||
+			die 'the schema of PERFETTO_PROTOS does not compile'
+	else
+		protoc -I"$TOP/tests/exports" --descriptor_set_out=schema.pb perfetto.proto || die 'protoc'
+	fi
+}
+
+test_perfetto_by_its_schema() {
+	local kind
+	perfetto_schema
+	for kind in '' hostile; do
+		rich $kind
+		fp 0 export s.fperf --to perfetto -o o.pftrace
+		PYTHONPATH=$PYTHONPATH:$TOP/tests/exports /usr/bin/python3 - <<-'P'
+			from exports import *
+			import read_perfetto
+			r, t = report(), read_perfetto.load('o.pftrace')
+			start = 3_456_000_000_000_000
+			# running: the CPU time of each thread, exactly
+			cpu, want = collections.Counter(), collections.Counter()
+			for _, tid, since, to in t.running:
+			    cpu[tid] += to - since
+			for thread in r['threads']:
+			    want[thread['tid']] += thread['cpu_ns']
+			assert {k: v for k, v in cpu.items() if k in want} == dict(want), (cpu, want)
+			# who woke whom, from which state
+			lock = [s for s in t.states if s[0] == 4242 and s[5] - s[2] > 25_000_000]
+			assert lock[0][1:4] == (1, start + 306_000_000, 4243) and lock[0][4] - lock[0][2] == 30_000_000, lock
+			assert any(s[3] == 77 for s in t.states if s[0] == 4243), 'no waker from outside'
+			assert any(s[1] == 0x100 for s in t.states if s[0] == 4243), 'not preempted'
+			assert t.threads[77] == 'assetd' and t.threads[4244] == 'Loader' and t.io_waits == 10, t.io_waits
+			assert any(x[1] == 77 for x in t.running), 'who took the core is not shown'
+			# frames with verdicts, one after the other
+			frames = [s for s in t.slices if s[0][-1] == 'Frames']
+			assert len(frames) == r['frames']['timed'] and sum(s[3] - s[2] for s in frames) == r['frames']['duration_ns']
+			slow = next(s for s in frames if s[1] == 'Slow frame 20')
+			assert slow[3] - slow[2] == 40_000_000 and slow[4]['cause'] == 'lock', slow
+			assert slow[4]['excess_ns'] == r['slow_frames'][0]['verdict']['excess_ns']
+			chain = [s for s in t.slices if s[0][-1] == 'Critical chain']
+			assert sum(s[3] - s[2] for s in chain) == 40_000_000 and any(s[1].startswith('lock in ') for s in chain), chain
+			want = sum(a['tid'] != b['tid'] for a, b in zip(r['slow_frames'][0]['chain'], r['slow_frames'][0]['chain'][1:]))
+			assert len(t.flows) == want and all(a[0] != b[0] and a[3] == b[2] for a, b in t.flows), t.flows
+			# marks, scopes, clocks, counters
+			assert len([i for i in t.instants if i[0] == 4243]) == 60, t.instants[:3]
+			scopes = [s for s in t.slices if 'Worker 1' in s[0] and s[0][-1] == s[1]]
+			assert len(scopes) == 120 and {s[3] - s[2] for s in scopes} == {1_000_300, 2_500_000}, scopes[:3]
+			assert t.frequency == {0: 10, 1: 10}
+			assert [v for _, v in t.counters['Memory (RSS)']][:2] == [1 << 20, 4 << 20], t.counters
+			assert len(t.counters) == 3
+			# stacks
+			samples = [s for s in t.samples if s[0] == 'frameperf.cpu']
+			assert len(samples) == r['quality']['samples'] and sum(s[4] for s in samples) == sampled_cpu(r)
+			total = collections.Counter()
+			for s in samples:
+			    for name in set(s[3]):
+			        total[name] += s[4]
+			same_totals(total, r['hot'])
+			waits = [s for s in t.samples if s[0] == 'frameperf.waits']
+			assert sum(s[4] for s in waits if s[3][-1] == '[lock]' and s[1] == 4242) == 30_000_000
+			frame, (path, build_id) = samples[0][5][0]
+			assert path == b'/opt/a game/bin;game' and build_id == bytes((i * 13 + 1) & 255 for i in range(20)), path
+			assert frame.rel_pc == 0x2344
+		P
+	done
+	fp 0 export s.fperf --to perfetto --frames 19-21 --thread 4242 -o o.pftrace
+	PYTHONPATH=$PYTHONPATH:$TOP/tests/exports /usr/bin/python3 -c "
+import read_perfetto
+t = read_perfetto.load('o.pftrace')
+assert {x[1] for x in t.running} == {4242} and len([s for s in t.slices if s[0][-1] == 'Frames']) == 3, t.running
+assert sum(x[3] - x[2] for x in t.running) + sum(s[4] for s in t.samples if s[0] == 'frameperf.waits') == 60_000_000"
+	"$MAKE_SESSION" empty e.fperf
+	fp 0 export e.fperf --to perfetto -o o.pftrace
+	PYTHONPATH=$PYTHONPATH:$TOP/tests/exports /usr/bin/python3 -c "
+import read_perfetto
+assert not read_perfetto.load('o.pftrace').samples"
 }

@@ -8,8 +8,8 @@
 #include <string.h>
 
 static const struct fperf_export_ops *const formats[] = {
-	&fperf_export_firefox,	  &fperf_export_pprof, &fperf_export_folded,
-	&fperf_export_speedscope, &fperf_export_csv,
+	&fperf_export_perfetto, &fperf_export_firefox,	  &fperf_export_pprof,
+	&fperf_export_folded,	&fperf_export_speedscope, &fperf_export_csv,
 };
 
 const struct fperf_export_ops *fperf_export__at(size_t index)

@@ -123,6 +123,7 @@ int fperf_export__stack(const struct fperf_export *export, uint32_t index, struc
 extern const struct fperf_export_ops fperf_export_csv;
 extern const struct fperf_export_ops fperf_export_firefox;
 extern const struct fperf_export_ops fperf_export_folded;
+extern const struct fperf_export_ops fperf_export_perfetto;
 extern const struct fperf_export_ops fperf_export_pprof;
 extern const struct fperf_export_ops fperf_export_speedscope;
 
