@@ -2,6 +2,7 @@
 #include "base/clock.h"
 #include "capture/capture.h"
 #include "child.h"
+#include "flight.h"
 #include "host.h"
 #include "output/names.h"
 #include "output/paint.h"
@@ -22,6 +23,7 @@
 #include <unistd.h>
 
 #define POLL_MS		100
+#define FLIGHT_FLUSH_MS 1000
 #define PROGRESS_NS	(FPERF_NS_PER_S / 2)
 #define NAME_WAIT_US	20000
 #define READ_BACK_BYTES (8u << 20)
@@ -36,6 +38,7 @@ struct recording {
 	struct fperf_pids pids;
 	struct fperf_child child;
 	struct fperf_writer *writer;
+	struct fperf_flight *flight; /* --flight; then the writer is its own */
 	struct fperf_capture *capture;
 	struct fperf_capture_status status;
 	char path[PATH_MAX];
@@ -129,6 +132,28 @@ static void choose_path(struct recording *recording)
 	snprintf(recording->path, sizeof(recording->path), "frameperf-%s-%s.fperf", name, date);
 }
 
+/* Nothing is written until something happens. */
+static int flight_open(struct recording *recording, struct fperf_capture_options *capture,
+		       struct fperf_error *err)
+{
+	struct fperf_flight_options options = {
+		.config = recording->config,
+		.console = recording->console,
+		.path = recording->path,
+		.invoker = recording->invoker,
+		.target = recording->pids.pids[0],
+	};
+	int ret = fperf_flight__open(&options, &recording->flight, err);
+
+	if (ret)
+		return ret;
+	fperf_signals__count_triggers();
+	recording->writer = fperf_flight__writer(recording->flight);
+	capture->triggers = fperf_flight__triggers(recording->flight);
+	capture->flush_interval_ms = FLIGHT_FLUSH_MS;
+	return 0;
+}
+
 static int begin(struct recording *recording, struct fperf_error *err)
 {
 	const struct fperf_record_config *config = recording->config;
@@ -153,7 +178,10 @@ static int begin(struct recording *recording, struct fperf_error *err)
 	};
 	int ret;
 
-	ret = fperf_writer__open(&writer_options, &recording->writer, err);
+	if (config->flight.span_ns)
+		ret = flight_open(recording, &options, err);
+	else
+		ret = fperf_writer__open(&writer_options, &recording->writer, err);
 	if (ret < 0)
 		return ret;
 	ret = fperf_host__write(recording->writer, config, err);
@@ -199,6 +227,8 @@ static int follow(struct recording *recording, struct fperf_error *err)
 		}
 		ret = fperf_capture__poll(recording->capture,
 					  (int)((left + FPERF_NS_PER_MS - 1) / FPERF_NS_PER_MS), err);
+		if (ret >= 0 && recording->flight && fperf_flight__step(recording->flight, err) < 0)
+			ret = err->code;
 		if (ret < 0) {
 			recording->end_reason = "write error";
 			return ret;
@@ -211,6 +241,19 @@ static int follow(struct recording *recording, struct fperf_error *err)
 }
 
 /* Ends capture and closes the file, also after a failure; the first error stays. */
+static int flight_finish(struct recording *recording, int failed)
+{
+	int status = fperf_flight__end(recording->flight, recording->end_reason);
+	struct fperf_error ignored;
+
+	fperf_capture__stop(recording->capture, recording->end_reason, &ignored);
+	fperf_capture__status(recording->capture, &recording->status);
+	fperf_flight__close(recording->flight);
+	recording->writer = NULL;
+	recording->flight = NULL;
+	return failed ? FPERF_EXIT_FAILED : status;
+}
+
 static int finish(struct recording *recording, int failed, struct fperf_error *err)
 {
 	struct fperf_error later = {0};
@@ -348,6 +391,23 @@ static int let_go(struct recording *recording, struct fperf_error *err)
 	return ret ? ret : fperf_host__write_target(recording->writer, recording->child.pid, err);
 }
 
+/* The end of a recording of which nothing is written now, but perhaps a session that is due. */
+static int flight_status(struct recording *recording, int failed, const struct fperf_error *err)
+{
+	uint32_t sessions = fperf_flight__sessions(recording->flight);
+	int status;
+
+	if (failed < 0)
+		fperf_console__error(recording->console, "%s", err->text);
+	status = flight_finish(recording, failed);
+	fperf_console__note(recording->console, "%u session%s written (%s)", sessions,
+			    sessions == 1 ? "" : "s", recording->end_reason);
+	say_what_is_missing(recording);
+	if (status == FPERF_EXIT_OK && recording->child.pid && recording->child.go < 0)
+		return command_status(recording);
+	return status;
+}
+
 /* From the chosen target to the closed file. Returns the exit status. */
 static int record(struct recording *recording)
 {
@@ -364,13 +424,17 @@ static int record(struct recording *recording)
 			command && recording->capture ? err.code == -ENOENT ? 127 : 126 : FPERF_EXIT_FAILED;
 
 		/* Nothing was recorded: no file stays. */
-		if (recording->writer)
+		if (recording->writer && !recording->flight)
 			unlink(recording->path);
 		fperf_console__error(recording->console, "%s", err.text);
 		return status;
 	}
+	if (recording->flight)
+		fperf_flight__begin(recording->flight, recording->capture);
 	ret = follow(recording, &err);
 	fperf_console__progress_end(recording->console);
+	if (recording->flight)
+		return flight_status(recording, ret, &err);
 	ret = finish(recording, ret, &err);
 	if (ret < 0)
 		fperf_console__error(recording->console, "%s", err.text);
@@ -393,6 +457,21 @@ static int check_usage(const struct fperf_invocation *invocation)
 	return -EINVAL;
 }
 
+static int check_flight(struct recording *recording)
+{
+	const struct fperf_record_config *config = recording->config;
+	const char *scopes[64];
+	struct fperf_error err;
+	size_t count = 0;
+
+	for (; count < config->scope_count && count < sizeof(scopes) / sizeof(scopes[0]); count++)
+		scopes[count] = config->scopes[count].begin.name;
+	if (!fperf_flight_config__check(&config->flight, scopes, count, &err))
+		return 0;
+	fperf_console__error(recording->console, "%s", err.text);
+	return err.code;
+}
+
 static int record_run(const struct fperf_invocation *invocation)
 {
 	struct recording recording = {
@@ -406,9 +485,9 @@ static int record_run(const struct fperf_invocation *invocation)
 	struct fperf_error err = {0};
 	int status;
 
-	if (check_usage(invocation) < 0)
-		return FPERF_EXIT_USAGE;
 	recording.log = fperf_console__log(recording.console);
+	if (check_usage(invocation) < 0 || check_flight(&recording) < 0)
+		return FPERF_EXIT_USAGE;
 	fperf_signals__install();
 	if (choose_target(&recording, &err) < 0) {
 		fperf_console__error(recording.console, "%s", err.text);
@@ -424,8 +503,9 @@ static int record_run(const struct fperf_invocation *invocation)
 		status = record(&recording);
 	}
 	fperf_capture__free(recording.capture);
-	if (recording.writer)
+	if (recording.writer && !recording.flight)
 		fperf_writer__close(recording.writer, &err);
+	fperf_flight__close(recording.flight);
 	fperf_child__close(&recording.child);
 	fperf_pids__free(&recording.pids);
 	return status;

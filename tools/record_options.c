@@ -17,6 +17,7 @@ const struct fperf_record_config fperf_record_defaults = {
 	.frame_auto = true,
 	.unwind = FPERF_UNWIND_AUTO,
 	.unwind_text = "auto",
+	.flight = FPERF_FLIGHT_DEFAULTS,
 };
 
 void fperf_record_config__free(void *config)
@@ -29,6 +30,7 @@ void fperf_record_config__free(void *config)
 	free(record->marks);
 	free(record->scopes);
 	free(record->labels);
+	fperf_flight_config__free(&record->flight);
 	fperf_pids__free(&record->pids);
 }
 
@@ -249,6 +251,19 @@ static int set_label(void *config, const char *argument, struct fperf_error *err
 	return 0;
 }
 
+#define FLIGHT_OPTION(name, call)                                                                            \
+	static int name(void *config, const char *argument, struct fperf_error *err)                         \
+	{                                                                                                    \
+		return call(&((struct fperf_record_config *)config)->flight, argument, err);                 \
+	}
+
+FLIGHT_OPTION(set_flight, fperf_flight_config__set_flight)
+FLIGHT_OPTION(add_trigger, fperf_flight_config__add_trigger)
+FLIGHT_OPTION(set_pre, fperf_flight_config__set_pre)
+FLIGHT_OPTION(set_post, fperf_flight_config__set_post)
+FLIGHT_OPTION(set_cooldown, fperf_flight_config__set_cooldown)
+FLIGHT_OPTION(set_limit, fperf_flight_config__set_limit)
+
 static int set_as_root(void *config, const char *argument, struct fperf_error *err)
 {
 	(void)argument;
@@ -287,6 +302,23 @@ const struct fperf_option fperf_record_options[FPERF_RECORD_OPTIONS] = {
 	 "from copies of the stack. By default the best way for each module. With check every stack is also "
 	 "compared with what libdw makes of a copy of it, which is slow; the counts are in the session.",
 	 set_unwind},
+	{0, "flight", "SECONDS[,SIZE]",
+	 "Lie in wait: keep the last seconds in memory (2M at most, or SIZE) and write a session only when a "
+	 "trigger fires, when SIGUSR2 comes, or when frameperf trigger asks for it.",
+	 set_flight},
+	{0, "trigger", "RULE",
+	 "Write a session when this happens; may be given more than once, and implies --flight 30. "
+	 "'frame>33ms': a frame took longer. 'stall>250ms': no frame has ended for longer, while that lasts, "
+	 "or five in a row took a fifth of it each. 'hitches>3/10s': more slow frames than that in the time. "
+	 "'mark:NAME>5ms': the --scope of that name took longer. 'run-queue>10ms': a thread that was woken "
+	 "waited longer for a core.",
+	 add_trigger},
+	{0, "pre", "SECONDS", "Of what is kept, write only so much before the trigger.", set_pre},
+	{0, "post", "SECONDS",
+	 "Go on for so long after a trigger before the session is written. The default is 2.", set_post},
+	{0, "cool-down", "SECONDS", "After a trigger, pass by others for so long. The default is 30.",
+	 set_cooldown},
+	{0, "trigger-limit", "NUMBER", "Write so many sessions at most. The default is 20.", set_limit},
 	{0, "label", "KEY=VALUE",
 	 "Keep this with the session, for example scene=harbour. May be given more than once.", set_label},
 	{0, "as-root", NULL,

@@ -3,6 +3,7 @@
 #define FPERF_TOOLS_RECORD_OPTIONS_H
 
 #include "capture/capture.h"
+#include "flight_options.h"
 #include "options.h"
 #include "target.h"
 
@@ -23,6 +24,7 @@ struct fperf_record_config {
 	bool frame_auto;
 	enum fperf_unwind_mode unwind;
 	const char *unwind_text;
+	struct fperf_flight_config flight;
 	bool as_root;
 	struct fperf_capture_mark *marks;
 	size_t mark_count, mark_capacity;
@@ -34,7 +36,7 @@ struct fperf_record_config {
 	size_t text_count, text_capacity;
 };
 
-#define FPERF_RECORD_OPTIONS 12
+#define FPERF_RECORD_OPTIONS 18
 
 extern const struct fperf_option fperf_record_options[FPERF_RECORD_OPTIONS];
 extern const struct fperf_record_config fperf_record_defaults;

@@ -14,7 +14,7 @@ static const int ending[] = {SIGINT, SIGTERM, SIGHUP};
 #define ENDING (sizeof(ending) / sizeof(ending[0]))
 
 static struct sigaction before[ENDING], pipe_before;
-static volatile sig_atomic_t asked;
+static volatile sig_atomic_t asked, triggers;
 static volatile uint64_t asked_ns; /* written and read by the handlers only, which exclude each other */
 
 static void on_signal(int number)
@@ -27,6 +27,25 @@ static void on_signal(int number)
 	} else if (now - asked_ns > TOGETHER_NS) {
 		_exit(128 + number);
 	}
+}
+
+static void on_trigger(int number)
+{
+	(void)number;
+	triggers++;
+}
+
+void fperf_signals__count_triggers(void)
+{
+	struct sigaction action = {.sa_handler = on_trigger, .sa_flags = SA_RESTART};
+
+	sigemptyset(&action.sa_mask);
+	sigaction(SIGUSR2, &action, NULL);
+}
+
+unsigned int fperf_signals__triggers(void)
+{
+	return (unsigned int)triggers;
 }
 
 void fperf_signals__install(void)

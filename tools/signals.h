@@ -10,6 +10,10 @@
 void fperf_signals__install(void);
 void fperf_signals__restore(void);
 
+/* SIGUSR2 is counted from now on, instead of ending the program; how often it came. */
+void fperf_signals__count_triggers(void);
+unsigned int fperf_signals__triggers(void);
+
 /* The signal that asked for the end, 0 while none did. */
 int fperf_signals__asked(void);
 
