@@ -94,6 +94,15 @@ $(BUILD)/workloads/game-nofp: $(workload_sources) tests/workloads/game.h
 	@mkdir -p $(@D)
 	$(CC) $(workload_flags) -fomit-frame-pointer $(workload_sources) -o $@
 
+# What makes runs of the workload, or of a game that nobody rebuilds, slower in known ways.
+slowers := $(BUILD)/workloads/hog $(BUILD)/workloads/slower.so
+$(BUILD)/workloads/hog: tests/workloads/hog.c
+	@mkdir -p $(@D)
+	$(CC) -std=gnu17 -D_GNU_SOURCE -O2 $(warnings) $< -o $@
+$(BUILD)/workloads/slower.so: tests/workloads/slower.c
+	@mkdir -p $(@D)
+	$(CC) -std=gnu17 -D_GNU_SOURCE -O2 -g -fPIC -shared $(filter-out -Wmissing-prototypes,$(warnings)) $< -ldl -pthread -o $@
+
 # Programs of the live tests that use our own library.
 live_programs := $(patsubst tests/live/%.c,$(BUILD)/live/%,$(wildcard tests/live/*.c))
 $(BUILD)/live/%: $(BUILD)/tests/live/%.o $(BUILD)/libframeperf.a
@@ -165,6 +174,14 @@ bench: all ## what recording costs beside perf, as tables for docs/benchmarks.md
 .PHONY: bench-stacks
 bench-stacks: all ## how many stacks reach the thread's start, beside perf in the same run of each game (as root)
 	tests/bench/stacks.py --build $(abspath $(BUILD))
+
+# Runs of known faults, and whether the comparison and the explanation find them. RUNS: how many of each.
+RUNS ?= 20
+.PHONY: explain-power diff-power
+explain-power: all $(workloads) $(slowers) $(BUILD)/live/step_freq ## how often report --explain finds what was injected (as root)
+	tests/bench/explain.py --build $(abspath $(BUILD)) --runs $(RUNS)
+diff-power: all $(workloads) $(slowers) ## how often diff finds injected regressions, and raises false alarms (as root)
+	tests/bench/power.py --build $(abspath $(BUILD)) --pool $(or $(POOL),$(BUILD)/pool) --runs $(RUNS)
 
 .PHONY: man install
 man: $(BUILD)/frameperf ## one man page per command, into $(BUILD)/man

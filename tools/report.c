@@ -20,6 +20,7 @@
 
 struct report_config {
 	const char *format;
+	bool explain;
 	const char *page; /* file to write a page to; NULL: the report goes to stdout */
 	int64_t frame;	  /* -1: all */
 	uint32_t worst;
@@ -44,6 +45,14 @@ static int set_html(void *config, const char *argument, struct fperf_error *err)
 		return fperf_error__set(err, -EINVAL, "the page needs a file name");
 	report->format = "html";
 	report->page = argument;
+	return 0;
+}
+
+static int set_explain(void *config, const char *argument, struct fperf_error *err)
+{
+	(void)argument;
+	(void)err;
+	((struct report_config *)config)->explain = true;
 	return 0;
 }
 
@@ -145,6 +154,7 @@ static int report_write(const struct fperf_invocation *invocation, const struct 
 		.colour = fperf_console__colour(STDOUT_FILENO),
 	};
 	struct fperf_symbolizer *symbolizer = NULL;
+	struct fperf_explanation *explanation = NULL;
 	struct fperf_analysis *analysis = NULL;
 	int ret;
 
@@ -156,8 +166,13 @@ static int report_write(const struct fperf_invocation *invocation, const struct 
 		goto out;
 	report.symbolizer = symbolizer;
 	report.analysis = analysis;
+	ret = config->explain ? fperf_explain(analysis, &explanation, err) : 0;
+	if (ret < 0)
+		goto out;
+	report.explanation = explanation;
 	ret = report_put(config, format, &report, err);
 out:
+	fperf_explanation__free(explanation);
 	fperf_analysis__free(analysis);
 	fperf_symbolizer__free(symbolizer);
 	return ret;
@@ -192,6 +207,11 @@ static const struct fperf_option report_options[] = {
 	 set_html},
 	{'f', "frame", "N", "Show one frame in detail: its critical chain and the ledger of every thread.",
 	 set_frame},
+	{'e', "explain", NULL,
+	 "Say what slow frames have more of than ordinary ones: functions, waits, tasks on the core, CPUs, "
+	 "clocks, "
+	 "marks, moments. Only what chance does not explain.",
+	 set_explain},
 	{'w', "worst", "N",
 	 "Show the N worst frames. The default is 10. In JSON, give only these chain and ledger.", set_worst},
 	{'b', "budget", "MS",

@@ -3,6 +3,7 @@
  *   game [--faults N] [--no-faults] [--seed S] [--rate HZ] [--seconds T] [--truth FILE] [--directory DIR]
  *        [--rival CONTROL-FILE] [--speed ITERATIONS-PER-US]
  *        [--more PLACE=PERCENT] [--hitches PER-MINUTE] [--lock-wait MS] [--stutter SECONDS]
+ *        [--slow-cpu CPU] [--clock FILE]
  *   game rival CONTROL-FILE SEED
  */
 #include "game.h"
@@ -234,7 +235,8 @@ static bool options_parse(struct options *options, int argc, char **argv)
 		{"directory", required_argument, NULL, 'd'}, {"rival", required_argument, NULL, 'R'},
 		{"speed", required_argument, NULL, 'S'},     {"more", required_argument, NULL, 'm'},
 		{"hitches", required_argument, NULL, 'h'},   {"lock-wait", required_argument, NULL, 'l'},
-		{"stutter", required_argument, NULL, 'p'},   {NULL, 0, NULL, 0},
+		{"stutter", required_argument, NULL, 'p'},   {"slow-cpu", required_argument, NULL, 'c'},
+		{"clock", required_argument, NULL, 'C'},     {NULL, 0, NULL, 0},
 	};
 	int option;
 
@@ -242,6 +244,7 @@ static bool options_parse(struct options *options, int argc, char **argv)
 				    .rate_hz = 90,
 				    .seconds = 60,
 				    .faults = 200,
+				    .slow_cpu = -1,
 				    .truth_path = "truth.jsonl",
 				    .directory = "/var/tmp"};
 	while ((option = getopt_long(argc, argv, "", known, NULL)) != -1) {
@@ -286,11 +289,36 @@ static bool options_parse(struct options *options, int argc, char **argv)
 		case 'p':
 			options->stutter_ns = (uint64_t)(strtod(optarg, NULL) * 1e9);
 			break;
+		case 'c':
+			options->slow_cpu = atoi(optarg);
+			break;
+		case 'C':
+			options->clock_path = optarg;
+			break;
 		default:
 			return false;
 		}
 	}
 	return optind == argc && options->rate_hz >= 10 && options->rate_hz <= 1000;
+}
+
+/* The clock that somebody else turns, or one that stands still. */
+static bool clock_open(struct game *game)
+{
+	static const uint32_t usual = 100;
+	void *map;
+	int fd;
+
+	game->clock = &usual;
+	if (!game->options.clock_path)
+		return true;
+	fd = open(game->options.clock_path, O_RDONLY | O_CLOEXEC);
+	map = fd < 0 ? MAP_FAILED : mmap(NULL, sizeof(usual), PROT_READ, MAP_SHARED, fd, 0);
+	if (fd >= 0)
+		close(fd);
+	if (map != MAP_FAILED)
+		game->clock = map;
+	return map != MAP_FAILED;
 }
 
 int main(int argc, char **argv)
@@ -314,6 +342,10 @@ int main(int argc, char **argv)
 	if (game.iterations_per_us <= 0)
 		calibrate(&game);
 	locks_init(&game);
+	if (!clock_open(&game)) {
+		fprintf(stderr, "game: %s: %s\n", game.options.clock_path, strerror(errno));
+		return 1;
+	}
 	if (!game_plan(&game) || !files_open(&game)) {
 		fprintf(stderr, "game: %s: %s\n", game.options.directory, strerror(errno));
 		return 1;

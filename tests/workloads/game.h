@@ -184,6 +184,8 @@ struct options {
 	double hitches_per_min; /* at random times, of HITCH_NS */
 	uint64_t lock_wait_ns;	/* in fetch_texture, in every frame */
 	uint64_t stutter_ns;	/* a hitch each time this much has passed */
+	int slow_cpu;		/* on this CPU evaluate_behaviour now and then takes HITCH_NS; -1: none */
+	const char *clock_path; /* file of one uint32_t: how much longer work takes, in percent */
 };
 
 #define HITCH_NS 30000000u /* in evaluate_behaviour */
@@ -197,7 +199,8 @@ struct game {
 	size_t plan_count, plan_next;
 	uint64_t next_fault_frame;
 	_Atomic(struct fault *) fault; /* of the current frame, NULL: an ordinary one */
-	double work[PLACES];	       /* factor of the ordinary work; 1 but for more_place */
+	const volatile uint32_t *clock;
+	double work[PLACES]; /* factor of the ordinary work; 1 but for more_place */
 	uint64_t next_hitch_ns, next_stutter_ns;
 
 	struct frame_truth *frames;
@@ -243,7 +246,7 @@ struct game {
 			WORK((uint64_t)((game)->iterations_per_us * 50));                                    \
 	} while (0)
 
-#define WORK_US(game, us) WORK((uint64_t)((game)->iterations_per_us * (us)))
+#define WORK_US(game, us) WORK((uint64_t)((game)->iterations_per_us * (us) * *(game)->clock / 100))
 
 /* game_truth.c */
 uint64_t game_now_ns(void);

@@ -237,7 +237,8 @@ void rival_run(struct game *game, int cpu, uint64_t length_ns, struct culprit *c
 /* `game rival CONTROL-FILE SEED`: the rival as a process that is no child of the game. */
 int rival_main(int argc, char **argv)
 {
-	static struct game game = {.iterations_per_us = 100};
+	static const uint32_t usual = 100;
+	static struct game game = {.iterations_per_us = 100, .clock = &usual};
 	struct rival_control *control = argc == 4 ? control_map(argv[2]) : NULL;
 
 	if (!control) {

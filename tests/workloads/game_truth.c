@@ -3,6 +3,7 @@
 
 #include <fcntl.h>
 #include <inttypes.h>
+#include <sched.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -137,6 +138,9 @@ bool game_hitch_now(struct game *game)
 {
 	uint64_t now_ns = game_now_ns();
 
+	if (game->options.slow_cpu >= 0 && sched_getcpu() == game->options.slow_cpu &&
+	    game_random(game) % 16 == 0)
+		return true;
 	if (game->options.hitches_per_min > 0) {
 		bool due = game->next_hitch_ns && now_ns >= game->next_hitch_ns;
 

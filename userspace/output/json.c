@@ -1,6 +1,7 @@
 /* `report --json`: one object, schema "frameperf.report/1". Times are integers in ns on CLOCK_MONOTONIC; what
  * was not measured is null. */
 #include "frameperf/meta.h"
+#include "output/explain_words.h"
 #include "output/json_build.h"
 #include "output/names.h"
 #include "output/output.h"
@@ -390,6 +391,8 @@ json_t *fperf_json__report(struct json_build *build, const struct fperf_report *
 	}
 	held(build, root, "slow_frames", analysis->holds.timeline, slow);
 	json_build__set(build, root, "causes", causes_array(build, analysis));
+	if (report->explanation)
+		json_build__set(build, root, "explain", fperf_json__explain(build, report->explanation));
 	held(build, root, "hot", analysis->holds.functions,
 	     hot_array(build, analysis->hot, analysis->hot_count));
 	held(build, root, "hot_slow", analysis->holds.functions,

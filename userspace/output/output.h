@@ -3,6 +3,7 @@
 #define FPERF_OUTPUT_OUTPUT_H
 
 #include "analyze/analysis.h"
+#include "analyze/explain.h"
 #include "base/error.h"
 #include "session/session.h"
 #include "symbolize/symbolize.h"
@@ -17,8 +18,9 @@ struct fperf_report {
 	const struct fperf_session *session;
 	const struct fperf_session_damage *damage;
 	const struct fperf_analysis *analysis;
-	const struct fperf_symbolizer *symbolizer; /* may be NULL: no advice about names */
-	int64_t frame;				   /* the one frame to show in detail; -1: the overview */
+	const struct fperf_explanation *explanation; /* NULL: not asked for */
+	const struct fperf_symbolizer *symbolizer;   /* may be NULL: no advice about names */
+	int64_t frame;				     /* the one frame to show in detail; -1: the overview */
 	uint32_t worst;	    /* slow frames that the overview shows; 0: the format's default */
 	unsigned int width; /* columns, for formats that are text */
 	bool colour;

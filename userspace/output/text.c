@@ -1,5 +1,6 @@
 /* The report as text for a terminal: what was recorded, how the frames did, and then from the most to the
  * least wanted: verdicts, causes, functions, threads, clocks, and what is missing. */
+#include "output/explain_words.h"
 #include "output/text.h"
 
 #include <errno.h>
@@ -143,6 +144,7 @@ static int text_write(const struct fperf_report *report, FILE *stream, struct fp
 		ret = write_frame(report, &paint, err);
 	} else {
 		fperf_text__overview(report, &paint);
+		fperf_text__explain(report, &paint);
 		fperf_text__worst(report, &paint);
 		fperf_text__causes(report, &paint);
 		fperf_text__hot(report, &paint);
