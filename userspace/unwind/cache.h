@@ -1,9 +1,5 @@
-/* Unwind tables kept on disk by build ID, so that a game's second recording finds them ready.
- *
- * The directory must belong to us and be writable by nobody else; nothing in a file is believed before it has
- * been checked. A cache that cannot be used only costs time, so failures are not reported but the reason is
- * kept.
- */
+/* Unwind tables kept on disk by build ID, so that a game's second recording finds them ready: see
+ * base/cache_dir.h. Nothing in a file is believed before it has been checked. */
 #ifndef FPERF_UNWIND_CACHE_H
 #define FPERF_UNWIND_CACHE_H
 
@@ -13,8 +9,7 @@
 
 struct fperf_unwind_cache_dir;
 
-/* `path` NULL: /var/cache/frameperf/unwind as root, else below $XDG_CACHE_HOME or ~/.cache. Makes the
- * directory if need be, and removes the oldest files when they take more than `limit` bytes (0: 256 MiB). */
+/* `path` NULL: see base/cache_dir.h; kind "unwind". `limit` in bytes; 0: 256 MiB. */
 int fperf_unwind_cache__open(const char *path, uint64_t limit, struct fperf_unwind_cache_dir **cache,
 			     struct fperf_error *err);
 void fperf_unwind_cache__close(struct fperf_unwind_cache_dir *cache);
