@@ -17,6 +17,26 @@ const volatile bool filter_targets = false; /* events are per CPU: others' sampl
  * threads that take turns. */
 volatile __u32 hits_per_sample = 1;
 
+const volatile bool measure_self = false; /* the kernel does not account for run time */
+
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, struct fperf_self_time);
+} fperf_self_time SEC(".maps");
+
+static __always_inline void self_time_add(__u64 from)
+{
+	__u32 zero = 0;
+	struct fperf_self_time *time = bpf_map_lookup_elem(&fperf_self_time, &zero);
+
+	if (!time)
+		return;
+	time->ns += bpf_ktime_get_ns() - from;
+	time->count++;
+}
+
 struct sample_scratch {
 	struct fperf_wire_sample record;
 	__u64 addresses[FPERF_KERNEL_DEPTH + FPERF_USER_DEPTH];
@@ -103,7 +123,8 @@ int fperf_sample(struct bpf_perf_event_data *ctx)
 	record->period = ctx->sample_period * hits;
 	record->flags = 0;
 	if (in_kernel(ctx)) {
-		long got = bpf_get_stack(ctx, scratch->addresses, FPERF_KERNEL_DEPTH * sizeof(__u64), 0);
+		__u32 depth = unwind_mode == UNWIND_MODE_LEAF ? 1 : FPERF_KERNEL_DEPTH;
+		long got = bpf_get_stack(ctx, scratch->addresses, depth * sizeof(__u64), 0);
 
 		record->flags = FPERF_SAMPLE_KERNEL;
 		if (got > 0)
@@ -123,5 +144,7 @@ int fperf_sample(struct bpf_perf_event_data *ctx)
 	record->header.size = size;
 	if (bpf_ringbuf_output(&fperf_ring_sample, scratch, size, BPF_RB_NO_WAKEUP))
 		loss_count(FPERF_SOURCE_SAMPLE, FPERF_LOSS_RING_FULL);
+	if (measure_self)
+		self_time_add(record->header.time_ns);
 	return 0;
 }

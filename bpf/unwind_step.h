@@ -26,6 +26,7 @@
 #define UNWIND_MODE_TABLE 2 /* rows only */
 #define UNWIND_MODE_DUMP  3 /* none: user space unwinds a copy of the stack */
 #define UNWIND_MODE_CHECK 4 /* as auto, and user space unwinds a copy of each stack, to compare */
+#define UNWIND_MODE_LEAF  5 /* none: the innermost address is all that is wanted */
 
 /* state->flags */
 #define UNWIND_PC      1u  /* pc is an interrupted pc, not a return address */

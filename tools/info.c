@@ -173,6 +173,34 @@ static size_t samples_from_facts(const struct fperf_session *session, uint64_t o
 	return samples;
 }
 
+/* What recording was allowed to cost, and each step that it took to hold it. */
+static void show_effort(const struct fperf_paint *paint, const struct fperf_session *session)
+{
+	uint64_t start_ns = fperf_session__meta_u64(session, FPERF_META_START_NS, 0);
+	size_t count = 0;
+	const struct fperf_rec_effort *steps = fperf_session__records(session, FPERF_RECORD_EFFORT, &count);
+
+	if (!count)
+		return;
+	fperf_paint__heading(paint, "Effort", "");
+	fprintf(paint->stream, "  budget %s %% of the time of %s CPUs, for BPF programs and recorder each\n",
+		meta(session, FPERF_META_OVERHEAD_BUDGET), meta(session, FPERF_META_OVERHEAD_CPUS));
+	fprintf(paint->stream, "  a sample costs %s ns, a switch %s ns (calibrated at the start)\n",
+		meta(session, FPERF_META_OVERHEAD_SAMPLE), meta(session, FPERF_META_OVERHEAD_SWITCH));
+	for (size_t i = 0; i < count; i++) {
+		double at = steps[i].time_ns > start_ns ? (double)(steps[i].time_ns - start_ns) / 1e9 : 0;
+		char *text = NULL;
+
+		if (asprintf(&text, "%8.1f s  step %u: %s (%s)", at, steps[i].step,
+			     fperf_session__string(session, steps[i].words, NULL),
+			     fperf_effort_reason__words(steps[i].reason)) < 0)
+			continue;
+		fputs("  ", paint->stream);
+		fperf_paint__paragraph(paint, FPERF_STYLE_PLAIN, 2, 14, text);
+		free(text);
+	}
+}
+
 /* How the stacks of samples and of waits ended. */
 static void show_quality(const struct fperf_paint *paint, const struct fperf_session *session)
 {
@@ -307,6 +335,7 @@ static int info_run(const struct fperf_invocation *invocation)
 	show_sources(&paint, session);
 	show_markers(&paint, session);
 	show_quality(&paint, session);
+	show_effort(&paint, session);
 	show_records(&paint, session);
 	if (invocation->console->verbose) {
 		show_stack_table(&paint, session);

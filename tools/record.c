@@ -166,6 +166,7 @@ static int begin(struct recording *recording, struct fperf_error *err)
 		.pids = recording->pids.pids,
 		.pid_count = recording->pids.count,
 		.frequency_hz = config->frequency_hz,
+		.overhead_percent = config->overhead_percent,
 		.unwind = config->unwind,
 		.frame_auto = config->frame_auto,
 		.frame = config->frame.path ? &config->frame : NULL,
@@ -449,6 +450,12 @@ static int check_usage(const struct fperf_invocation *invocation)
 	const struct fperf_record_config *config = invocation->config;
 	int ways = (config->pids.count > 0) + (config->name != NULL) + (invocation->operand_count > 0);
 
+	struct fperf_error err;
+
+	if (fperf_record_config__check_safe(config, &err) < 0) {
+		fperf_console__error(invocation->console, "%s", err.text);
+		return -EINVAL;
+	}
 	if (ways == 1)
 		return 0;
 	fperf_console__error(invocation->console, "%s -p PID, -n NAME, or -- COMMAND",

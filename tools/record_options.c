@@ -7,11 +7,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define HZ_MAX 10000
-#define LEVEL  2 /* the one that exists */
+#define HZ_MAX	10000
+#define SAFE_HZ 100
+#define LEVEL	2 /* the one that exists */
 
 const struct fperf_record_config fperf_record_defaults = {
 	.frequency_hz = 1000,
+	.overhead_percent = 1,
 	.level = LEVEL,
 	.frame_text = "auto",
 	.frame_auto = true,
@@ -214,6 +216,24 @@ static int set_scope(void *config, const char *argument, struct fperf_error *err
 	return 0;
 }
 
+static int set_overhead(void *config, const char *argument, struct fperf_error *err)
+{
+	struct fperf_record_config *record = config;
+	double percent;
+	char *end;
+
+	record->overhead_percent = 0;
+	if (!strcmp(argument, "off"))
+		return 0;
+	errno = 0;
+	percent = strtod(argument, &end);
+	if (end == argument || *end || errno || !(percent >= 0.01 && percent <= 100))
+		return fperf_error__set(err, -EINVAL, "'%s' is neither a percentage from 0.01 to 100 nor off",
+					argument);
+	record->overhead_percent = percent;
+	return 0;
+}
+
 static int set_unwind(void *config, const char *argument, struct fperf_error *err)
 {
 	static const char *const names[] = {
@@ -263,6 +283,35 @@ FLIGHT_OPTION(set_pre, fperf_flight_config__set_pre)
 FLIGHT_OPTION(set_post, fperf_flight_config__set_post)
 FLIGHT_OPTION(set_cooldown, fperf_flight_config__set_cooldown)
 FLIGHT_OPTION(set_limit, fperf_flight_config__set_limit)
+
+static int set_safe(void *config, const char *argument, struct fperf_error *err)
+{
+	struct fperf_record_config *record = config;
+
+	(void)argument;
+	(void)err;
+	record->safe = true;
+	record->frequency_hz = record->frequency_hz < SAFE_HZ ? record->frequency_hz : SAFE_HZ;
+	record->unwind = FPERF_UNWIND_LEAF;
+	record->unwind_text = "leaf";
+	record->frame_auto = false;
+	record->frame_text = "off";
+	return 0;
+}
+
+int fperf_record_config__check_safe(const struct fperf_record_config *config, struct fperf_error *err)
+{
+	if (!config->safe ||
+	    (config->frequency_hz <= SAFE_HZ && config->unwind == FPERF_UNWIND_LEAF && !config->frame_auto &&
+	     !config->frame.path && !config->mark_count && !config->scope_count))
+		return 0;
+	return fperf_error__set(
+		err, -EINVAL,
+		"--safe takes %d samples/s, innermost addresses only, and puts no probe on the "
+		"game: it cannot go together with a higher -F, --unwind, --frame, --mark or "
+		"--scope",
+		SAFE_HZ);
+}
 
 static int set_as_root(void *config, const char *argument, struct fperf_error *err)
 {
@@ -319,6 +368,17 @@ const struct fperf_option fperf_record_options[FPERF_RECORD_OPTIONS] = {
 	{0, "cool-down", "SECONDS", "After a trigger, pass by others for so long. The default is 30.",
 	 set_cooldown},
 	{0, "trigger-limit", "NUMBER", "Write so many sessions at most. The default is 20.", set_limit},
+	{0, "overhead", "PERCENT|off",
+	 "What recording may cost: the BPF programs, which run in the game's time, and the recorder beside "
+	 "it, "
+	 "each at most this share of the CPU time of the machine (of up to four CPUs). Where more is needed, "
+	 "recording gives up samples first, then stacks of waits, step by step, and takes them up again "
+	 "later; it also eases off when the game falls below 25 frames a second. The default is 1.",
+	 set_overhead},
+	{0, "safe", NULL,
+	 "Record the least that still tells something, for what bears no more: 100 samples a second, the "
+	 "innermost address only, and the waits; no probes in the game, so no frames.",
+	 set_safe},
 	{0, "label", "KEY=VALUE",
 	 "Keep this with the session, for example scene=harbour. May be given more than once.", set_label},
 	{0, "as-root", NULL,

@@ -25,6 +25,8 @@ struct fperf_record_config {
 	enum fperf_unwind_mode unwind;
 	const char *unwind_text;
 	struct fperf_flight_config flight;
+	double overhead_percent; /* 0: without limit */
+	bool safe;		 /* --safe; the others are set accordingly */
 	bool as_root;
 	struct fperf_capture_mark *marks;
 	size_t mark_count, mark_capacity;
@@ -36,10 +38,13 @@ struct fperf_record_config {
 	size_t text_count, text_capacity;
 };
 
-#define FPERF_RECORD_OPTIONS 18
+#define FPERF_RECORD_OPTIONS 20
 
 extern const struct fperf_option fperf_record_options[FPERF_RECORD_OPTIONS];
 extern const struct fperf_record_config fperf_record_defaults;
+
+/* --safe together with options that ask for more. */
+int fperf_record_config__check_safe(const struct fperf_record_config *config, struct fperf_error *err);
 
 void fperf_record_config__free(void *config);
 

@@ -35,6 +35,14 @@
 #define FPERF_META_SAMPLE_EVENT	    "sample.event"     /* "cycles" or "cpu-clock" */
 #define FPERF_META_BPF_NS	    "overhead.bpf_ns"  /* run time of our BPF programs */
 
+#define FPERF_META_OVERHEAD_BUDGET "overhead.budget_percent" /* left out: there is none */
+#define FPERF_META_OVERHEAD_CPUS                                                                             \
+	"overhead.cpus" /* percents of the budget are of the time of so many CPUs                            \
+			 */
+#define FPERF_META_OVERHEAD_BY	   "overhead.bpf_by"	/* "kernel" measured overhead.bpf_ns; "estimate" */
+#define FPERF_META_OVERHEAD_SAMPLE "overhead.sample_ns" /* one whole sample, calibrated at the start */
+#define FPERF_META_OVERHEAD_SWITCH "overhead.switch_ns" /* one switch, calibrated at the start */
+
 /* Written by aggregate when it finishes: counts of struct fperf_aggregate_stats. */
 #define FPERF_META_STACKS	       "aggregate.stacks"
 #define FPERF_META_STACK_LOOKUPS       "aggregate.stack_lookups"

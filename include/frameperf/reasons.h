@@ -19,6 +19,7 @@ enum fperf_stack_outcome {
 	FPERF_STACK_UNKNOWN_END =
 		11, /* frame pointer walk ended; whether at the thread's start cannot be known */
 	FPERF_STACK_SKIPPED = 12, /* not captured: the budget for stacks at switch-out was used up */
+	FPERF_STACK_LEAF = 13,	  /* only the innermost address was asked for */
 	FPERF_STACK_OUTCOMES
 };
 

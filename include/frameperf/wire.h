@@ -76,6 +76,12 @@ struct fperf_wire_sample {
 
 #define FPERF_SAMPLE_KERNEL 1u /* interrupted in kernel mode */
 
+/* What taking samples took, as the program measures itself where the kernel does not: value of the map
+ * fperf_self_time, by CPU. */
+struct fperf_self_time {
+	fperf_u64 ns, count;
+};
+
 /* Another task, by value, since it may be gone when the record is read. tid 0 with a name is a CPU's idle
  * task; an all zero struct is "not known". */
 struct fperf_wire_task {

@@ -111,6 +111,10 @@ FRAMES = obj(surface=maybe(text), marker=maybe(text), count=count, duration_ns=c
              low_01pct_fps=maybe(number), budget_ns=maybe(count), slow=count, hitches_per_min=maybe(number), jank=count,
              big_jank=count)
 
+EFFORT = obj(time_ns=count, **{"from": count}, to=count, allows=text, hits_per_sample=count,
+             reason=one_of("bpf", "recorder", "low_fps", "recovered", "floor"), bpf_share=maybe(number),
+             recorder_share=maybe(number), fps=maybe(number))
+
 REPORT = obj(
     schema=one_of("frameperf.report/1"),
     session=obj(id=maybe(text), format=count, started_unix_ns=maybe(integer), duration_ns=maybe(count), end_reason=maybe(text),
@@ -120,7 +124,8 @@ REPORT = obj(
     sources=array(obj(name=text, state=one_of("active", "absent", "failed"), reason=maybe(text))),
     quality=obj(samples=maybe(count), sample_period_ns=maybe(count),
                 stacks=obj(complete_share=maybe(share), by_reason=mapping(count)), lost=mapping(count),
-                overhead=obj(bpf_ns=maybe(count), recorder_cpu_ns=maybe(count), recorder_max_rss_bytes=maybe(count))),
+                overhead=obj(bpf_ns=maybe(count), recorder_cpu_ns=maybe(count), recorder_max_rss_bytes=maybe(count),
+                             budget_percent=maybe(number), budget_cpus=maybe(count), steps=array(EFFORT))),
     slow_frames=maybe(array(FRAME)), frame=Optional(FRAME),
     causes=array(obj(cause=CAUSE, frames=count, excess_ns=count)),
     hot=maybe(HOT), hot_slow=maybe(HOT),

@@ -10,7 +10,8 @@
 static bool outcome_is_failure(uint8_t outcome)
 {
 	return outcome != FPERF_STACK_NONE && outcome != FPERF_STACK_COMPLETE &&
-	       outcome != FPERF_STACK_TRUNCATED && outcome != FPERF_STACK_SKIPPED;
+	       outcome != FPERF_STACK_TRUNCATED && outcome != FPERF_STACK_SKIPPED &&
+	       outcome != FPERF_STACK_LEAF;
 }
 
 static uint64_t address_at(const uint8_t *addresses, uint32_t index)

@@ -317,9 +317,22 @@ int fperf_model__group(struct fperf_model *model, uint32_t presenting_thread, st
 
 /* ---- life cycle ---- */
 
+#define HITS_MAX 1000 /* whatever a file says */
+
+uint64_t fperf_model__hits_per_sample(const struct fperf_model *model, uint64_t time_ns)
+{
+	uint32_t hits = 1;
+
+	for (size_t i = 0; i < model->effort_count && model->efforts[i].time_ns <= time_ns; i++)
+		hits = model->efforts[i].hits_per_sample;
+	return hits < 1 ? 1 : hits > HITS_MAX ? HITS_MAX : hits;
+}
+
 int fperf_model__build(struct fperf_model *model, const struct fperf_session *session,
 		       struct fperf_symbolizer *symbolizer, struct fperf_error *err)
 {
+	const char *event;
+
 	*model = (struct fperf_model){.session = session, .symbolizer = symbolizer};
 	model->arch = fperf_arch__from_name(fperf_session__meta(session, FPERF_META_HOST_ARCH));
 	model->offcpu = records(session, FPERF_RECORD_OFFCPU, &model->offcpu_count);
@@ -331,6 +344,9 @@ int fperf_model__build(struct fperf_model *model, const struct fperf_session *se
 	model->sample_period_ns = fperf_session__meta_u64(session, FPERF_META_SAMPLE_PERIOD_NS, 0);
 	if (!model->sample_period_ns || model->sample_period_ns > 1000000000)
 		model->sample_period_ns = DEFAULT_PERIOD_NS;
+	event = fperf_session__meta(session, FPERF_META_SAMPLE_EVENT);
+	model->period_is_ns = event && !strcmp(event, "cpu-clock");
+	model->efforts = records(session, FPERF_RECORD_EFFORT, &model->effort_count);
 	if (!fperf_vec__push(&model->stacks, &model->stack_count, &model->stack_capacity)) /* index 0 */
 		return fperf_error__no_memory(err, "the stacks of the session");
 	bounds_find(model);

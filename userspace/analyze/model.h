@@ -68,10 +68,13 @@ struct fperf_model {
 	size_t offcpu_count, sample_count, task_event_count;
 
 	uint64_t start_ns, end_ns; /* of the recording */
-	uint64_t sample_period_ns; /* nominal */
-	bool has_sched;		   /* off-CPU intervals were recorded */
-	bool sched_lossy;	   /* some of them were lost */
-	uint64_t bad_intervals;	   /* inconsistent ones, clipped or left out */
+	uint64_t sample_period_ns; /* nominal, at the full rate */
+	bool period_is_ns;	   /* of samples; else they count cycles */
+	const struct fperf_rec_effort *efforts;
+	size_t effort_count;
+	bool has_sched;		/* off-CPU intervals were recorded */
+	bool sched_lossy;	/* some of them were lost */
+	uint64_t bad_intervals; /* inconsistent ones, clipped or left out */
 
 	struct fperf_timeline *timelines;
 	size_t timeline_count;
@@ -107,5 +110,9 @@ uint32_t fperf_model__stack(struct fperf_model *model, uint32_t stack, uint32_t 
  * in the same system call on the same object. 0 when nothing agrees. */
 uint32_t fperf_model__interval_stack(struct fperf_model *model, const struct fperf_timeline *timeline,
 				     size_t interval);
+
+/* How many hits of the sampling event a sample of this time stands for: more than 1 while the recorder had to
+ * cost less. */
+uint64_t fperf_model__hits_per_sample(const struct fperf_model *model, uint64_t time_ns);
 
 #endif

@@ -12,7 +12,8 @@
  * scheduler records were lost. */
 #define SILENT_PERIODS 50
 
-/* A sample without scheduler records stands for at most this many nominal periods. */
+/* A sample without scheduler records stands for at most this many nominal periods, times the hits per sample.
+ */
 #define WEIGHT_LIMIT 8
 
 static uint64_t clamp(uint64_t value, uint64_t low, uint64_t high)
@@ -112,31 +113,39 @@ static int compare_periods(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-/* Periods count nanoseconds or cycles: the middle one stands for one nominal period. */
+/* Periods count nanoseconds, or cycles: then the middle one of the samples at the full rate stands for one
+ * nominal period. */
 static uint64_t middle_period(const struct fperf_model *model)
 {
 	size_t step = model->sample_count / 4096 + 1, count = 0;
-	uint64_t *periods = malloc((model->sample_count / step + 1) * sizeof(*periods)), middle;
+	uint64_t *periods, middle;
 
+	if (model->period_is_ns)
+		return model->sample_period_ns;
+	periods = malloc((model->sample_count / step + 1) * sizeof(*periods));
 	if (!periods)
 		return 0;
 	for (size_t i = 0; i < model->sample_count; i += step)
 		if (model->samples[i].period)
-			periods[count++] = model->samples[i].period;
+			periods[count++] = model->samples[i].period /
+					   fperf_model__hits_per_sample(model, model->samples[i].time_ns);
 	qsort(periods, count, sizeof(*periods), compare_periods);
 	middle = count ? periods[count / 2] : 0;
 	free(periods);
 	return middle;
 }
 
-static uint64_t weight_from_period(const struct fperf_model *model, uint64_t period, uint64_t middle)
+static uint64_t weight_from_period(const struct fperf_model *model, const struct fperf_rec_sample *sample,
+				   uint64_t middle)
 {
+	uint64_t hits = fperf_model__hits_per_sample(model, sample->time_ns), limit;
 	double weight = (double)model->sample_period_ns;
 
-	if (period && middle)
-		weight *= (double)period / (double)middle;
-	if (weight > (double)(WEIGHT_LIMIT * model->sample_period_ns))
-		return WEIGHT_LIMIT * model->sample_period_ns;
+	if (sample->period && middle)
+		weight *= (double)sample->period / (double)middle;
+	limit = WEIGHT_LIMIT * model->sample_period_ns * hits;
+	if (weight > (double)limit)
+		return limit;
 	return (uint64_t)weight;
 }
 
@@ -152,7 +161,7 @@ static void samples_clock(const struct fperf_model *model, struct fperf_timeline
 
 		while (interval < timeline->interval_count && timeline->intervals[interval].in_ns <= time)
 			interval++;
-		sum += weight_from_period(model, sample->period, middle);
+		sum += weight_from_period(model, sample, middle);
 		timeline->sample_cpu_ns[i] = model->has_sched ? cpu_clock(timeline, time, interval) : sum;
 	}
 }
@@ -366,7 +375,9 @@ static bool stretch_unknown(struct fperf_walk *walk, uint64_t stretch_end)
 	walk->known_to = stretch_end;
 	if (!model->sched_lossy && timeline->interval_count)
 		return false;
-	if (stretch_end - begin < SILENT_PERIODS * model->sample_period_ns && timeline->interval_count)
+	if (stretch_end - begin <
+		    SILENT_PERIODS * model->sample_period_ns * fperf_model__hits_per_sample(model, begin) &&
+	    timeline->interval_count)
 		return false;
 	sample = sample_find(model, timeline, begin);
 	if (sample < timeline->sample_count &&

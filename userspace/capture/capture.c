@@ -35,11 +35,6 @@ static const struct fperf_capture_source_ops *const sources[] = {
 #define LOW_PRIORITY  10		      /* nice */
 #define LATE_NS	      (150 * FPERF_NS_PER_MS) /* between two rounds, see fperf_drain__interval_ms() */
 
-/* The run time of BPF programs is measured in windows, because measuring costs time itself (two clock reads a
- * run). */
-#define STATS_WINDOW_NS (FPERF_NS_PER_S / 2)
-#define STATS_PERIOD_NS (10 * FPERF_NS_PER_S)
-
 void fperf_capture__on_process(struct fperf_capture *capture, uint32_t pid)
 {
 	for (size_t i = 0; i < SOURCE_COUNT; i++)
@@ -365,6 +360,12 @@ static int capture_open(struct fperf_capture *capture, struct fperf_error *err)
 	if (rc)
 		return rc;
 	limits_raise(capture->context.log);
+	capture->context.bpf_stats = fperf_overhead__can_measure_bpf();
+	if (!capture->context.bpf_stats)
+		fperf_log__write(
+			capture->context.log, FPERF_LOG_WARNING,
+			"the kernel does not tell what BPF programs cost (needs CAP_SYS_ADMIN, or sysctl "
+			"kernel.bpf_stats_enabled=1): it is estimated");
 	aggregate_options.start_ns = fperf_clock__now_ns();
 	rc = fperf_aggregate__new(&aggregate_options, &capture->context.aggregate, err);
 	if (rc)
@@ -391,7 +392,7 @@ static int capture_open(struct fperf_capture *capture, struct fperf_error *err)
 		return rc;
 	sources_attach(capture);
 	priority_lower(capture);
-	return 0;
+	return fperf_overhead__new(&capture->context, &capture->shared, &capture->overhead, err);
 }
 
 int fperf_capture__start(const struct fperf_capture_options *options, struct fperf_capture **capture,
@@ -411,7 +412,6 @@ int fperf_capture__start(const struct fperf_capture_options *options, struct fpe
 	if (!started->options.flush_interval_ms)
 		started->options.flush_interval_ms = FLUSH_MS;
 	fperf_buf__init(&started->looked, 64u << 20);
-	started->stats_fd = -1;
 	fperf_shared_maps__init(&started->shared);
 	started->context = (struct fperf_capture_context){
 		.options = &started->options,
@@ -428,39 +428,21 @@ int fperf_capture__start(const struct fperf_capture_options *options, struct fpe
 	return 0;
 }
 
-/* A program that was unloaded meanwhile takes its time with it: the window then tells nothing. */
-static void stats_close(struct fperf_capture *capture, uint64_t now_ns)
+/* When recording costs too much, or no longer does. */
+static void overhead_watch(struct fperf_capture *capture, uint64_t now_ns)
 {
-	uint64_t run_ns = fperf_program__run_ns(&capture->shared);
+	struct fperf_effort effort;
 
-	if (run_ns >= capture->stats_base_ns) {
-		capture->stats_run_ns += run_ns - capture->stats_base_ns;
-		capture->stats_total_ns += now_ns - capture->stats_since_ns;
-	}
-	close(capture->stats_fd);
-	capture->stats_fd = -1;
-}
-
-static void stats_window(struct fperf_capture *capture, uint64_t now_ns)
-{
-	if (capture->stats_fd >= 0 && now_ns - capture->stats_since_ns >= STATS_WINDOW_NS) {
-		stats_close(capture, now_ns);
-	} else if (capture->stats_fd < 0 &&
-		   (!capture->stats_since_ns || now_ns - capture->stats_since_ns >= STATS_PERIOD_NS)) {
-		capture->stats_fd = bpf_enable_stats(BPF_STATS_RUN_TIME);
-		capture->stats_since_ns = now_ns;
-		capture->stats_base_ns = capture->stats_fd >= 0 ? fperf_program__run_ns(&capture->shared) : 0;
-	}
+	if (!fperf_overhead__poll(capture->overhead, now_ns, &effort))
+		return;
+	for (size_t i = 0; i < SOURCE_COUNT; i++)
+		if (capture->source_state[i] && sources[i]->effort)
+			sources[i]->effort(capture->source_state[i], &effort);
 }
 
 void fperf_capture__finish_stats(struct fperf_capture *capture, uint64_t now_ns)
 {
-	if (capture->stats_fd >= 0)
-		stats_close(capture, now_ns);
-	if (capture->stats_total_ns)
-		capture->status.bpf_ns =
-			(uint64_t)((double)capture->stats_run_ns / (double)capture->stats_total_ns *
-				   (double)(now_ns - capture->live_ns));
+	capture->status.bpf_ns = fperf_overhead__finish(capture->overhead, capture->live_ns, now_ns);
 }
 
 static void mappings_read_again(struct fperf_capture *capture)
@@ -479,7 +461,7 @@ static int housekeeping(struct fperf_capture *capture, uint64_t now_ns, struct f
 	while (fperf_aggregate__next_new_image(capture->context.aggregate, &pid))
 		if (!capture->sideband)
 			fperf_follow__read_mappings(capture, pid);
-	stats_window(capture, now_ns);
+	overhead_watch(capture, now_ns);
 	if (now_ns - capture->losses_ns >= LOSSES_NS) {
 		capture->losses_ns = now_ns;
 		losses_collect(capture);
@@ -574,8 +556,7 @@ void fperf_capture__free(struct fperf_capture *capture)
 	for (size_t i = SOURCE_COUNT; i-- > 0;)
 		if (capture->source_state[i] && sources[i]->stop)
 			sources[i]->stop(capture->source_state[i], fperf_clock__now_ns());
-	if (capture->stats_fd >= 0)
-		close(capture->stats_fd);
+	fperf_overhead__free(capture->overhead);
 	fperf_scan__close(capture->scan);
 	fperf_drain__close(capture);
 	fperf_sideband__close(capture->sideband);

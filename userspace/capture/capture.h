@@ -23,6 +23,7 @@ enum fperf_unwind_mode {
 	FPERF_UNWIND_TABLE,
 	FPERF_UNWIND_DUMP,
 	FPERF_UNWIND_CHECK, /* as auto, and each stack is compared with what libdw makes of a copy of it */
+	FPERF_UNWIND_LEAF,  /* innermost addresses only */
 };
 
 struct fperf_capture_mark {
@@ -39,6 +40,7 @@ struct fperf_capture_options {
 	const pid_t *pids; /* processes to record, already running (or a child stopped before exec) */
 	size_t pid_count;
 	uint32_t frequency_hz;
+	double overhead_percent; /* what recording may cost, see overhead.h; 0: without limit */
 	enum fperf_unwind_mode unwind;
 	bool frame_auto;
 	const struct fperf_capture_mark *frame; /* NULL: auto or off */

@@ -143,6 +143,7 @@ int fperf_drain__record(struct fperf_capture *capture, void *record, size_t size
 	capture->status.records++;
 	if (!rc && capture->options.triggers)
 		fperf_watch__record(capture, header);
+	capture->context.intervals += header->type == FPERF_WIRE_OFFCPU;
 	if (!rc)
 		record_follow(capture, header);
 	return rc;

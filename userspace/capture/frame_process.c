@@ -108,6 +108,11 @@ bool fperf_frame_process__has_fired(const struct fperf_frame_process *process, s
 	return site < process->site_count && process->sites[site].total.hits;
 }
 
+uint64_t fperf_frame_process__frames(const struct fperf_frame_process *process)
+{
+	return process->chosen < process->site_count ? process->sites[process->chosen].total.hits : 0;
+}
+
 void fperf_frame_process__explain(const struct fperf_frame_process *process, size_t site, char *text,
 				  size_t size)
 {

@@ -42,6 +42,9 @@ bool fperf_frame_process__has_newcomer(const struct fperf_frame_process *process
 
 bool fperf_frame_process__has_fired(const struct fperf_frame_process *process, size_t site);
 
+/* Hits of the chosen site so far; 0 when nothing is chosen. */
+uint64_t fperf_frame_process__frames(const struct fperf_frame_process *process);
+
 /* Why the site was chosen or not, as fperf_frame_explain(). */
 void fperf_frame_process__explain(const struct fperf_frame_process *process, size_t site, char *text,
 				  size_t size);

@@ -365,6 +365,21 @@ static void frames_on_mapping(void *state, const struct fperf_capture_mapping *m
 		choice_reopen(frames, process, mapping->time_ns);
 }
 
+/* For the account of what recording costs: how many frames the busiest process has made. */
+static void frames_count(struct frames *frames, uint64_t now_ns)
+{
+	uint64_t most = 0;
+
+	for (size_t i = 0; i < frames->count; i++) {
+		uint64_t made = fperf_frame_process__frames(&frames->processes[i]);
+
+		most = made > most ? made : most;
+	}
+	frames->context->helper_cpu_ns = fperf_vulkan_ask__cpu_ns(frames->vulkan);
+	frames->context->frame_ends = most;
+	frames->context->frame_ends_ns = now_ns;
+}
+
 static void frames_poll(void *state, uint64_t now_ns)
 {
 	struct frames *frames = state;
@@ -379,6 +394,7 @@ static void frames_poll(void *state, uint64_t now_ns)
 		for (size_t i = 0; i < frames->count; i++)
 			choice_reopen(frames, &frames->processes[i], now_ns);
 	choices_make(frames, now_ns, false);
+	frames_count(frames, now_ns);
 }
 
 static void frames_on_exit(void *state, uint32_t pid)

@@ -199,6 +199,13 @@ int fperf_program__load(struct fperf_shared_maps *shared, struct bpf_object *obj
 	return rc ? rc : targets_map(shared, err);
 }
 
+int fperf_program__set_data(const struct bpf_map *map, const void *data)
+{
+	uint32_t zero = 0;
+
+	return bpf_map_update_elem(bpf_map__fd(map), &zero, data, BPF_ANY) ? -errno : 0;
+}
+
 uint32_t fperf_program__kernel_stack_size(void)
 {
 	long page = sysconf(_SC_PAGESIZE);
@@ -206,10 +213,10 @@ uint32_t fperf_program__kernel_stack_size(void)
 	return page > 16384 ? (uint32_t)page : 16384;
 }
 
-uint64_t fperf_program__run_ns(const struct fperf_shared_maps *shared)
+void fperf_program__cost(const struct fperf_shared_maps *shared, const char *name,
+			 struct fperf_program_cost *cost)
 {
-	uint64_t total = 0;
-
+	*cost = (struct fperf_program_cost){0};
 	for (size_t i = 0; i < shared->program_count; i++) {
 		struct bpf_prog_info info = {0};
 		uint32_t size = sizeof(info);
@@ -217,11 +224,41 @@ uint64_t fperf_program__run_ns(const struct fperf_shared_maps *shared)
 
 		if (fd < 0)
 			continue; /* unloaded */
-		if (!bpf_obj_get_info_by_fd(fd, &info, &size))
-			total += info.run_time_ns;
+		if (!bpf_obj_get_info_by_fd(fd, &info, &size) &&
+		    (!name || !strncmp(info.name, name, sizeof(info.name) - 1))) {
+			cost->run_ns += info.run_time_ns;
+			cost->runs += info.run_cnt;
+		}
 		close(fd);
 	}
-	return total;
+}
+
+uint64_t fperf_program__run_ns(const struct fperf_shared_maps *shared)
+{
+	struct fperf_program_cost all;
+
+	fperf_program__cost(shared, NULL, &all);
+	return all.run_ns;
+}
+
+bool fperf_program__self_time(const struct fperf_shared_maps *shared, struct fperf_self_time *time)
+{
+	int fd = fperf_shared_maps__fd(shared, "fperf_self_time"), cpus = libbpf_num_possible_cpus();
+	struct fperf_self_time *values;
+	uint32_t zero = 0;
+	bool got;
+
+	*time = (struct fperf_self_time){0};
+	if (fd < 0 || cpus <= 0)
+		return false;
+	values = calloc((size_t)cpus, sizeof(*values));
+	got = values && !bpf_map_lookup_elem(fd, &zero, values);
+	for (int cpu = 0; got && cpu < cpus; cpu++) {
+		time->ns += values[cpu].ns;
+		time->count += values[cpu].count;
+	}
+	free(values);
+	return got;
 }
 
 int fperf_program__attach(struct bpf_object *object, const char *program, struct bpf_link **link,

@@ -48,11 +48,27 @@ int fperf_program__load(struct fperf_shared_maps *shared, struct bpf_object *obj
 int fperf_program__attach(struct bpf_object *object, const char *program, struct bpf_link **link,
 			  struct fperf_error *err);
 
+/* Gives a loaded program its variables anew: `map` is that of its section .data, which only we write.
+ * Negative errno. */
+int fperf_program__set_data(const struct bpf_map *map, const void *data);
+
 /* What the programs are told of the size of kernel stacks (bpf/regs.h): a lower bound. */
 uint32_t fperf_program__kernel_stack_size(void);
 
 /* Run time of the programs loaded with fperf_program__load(), as far as the kernel has counted it. */
 uint64_t fperf_program__run_ns(const struct fperf_shared_maps *shared);
+
+/* Runs and run time of the programs of a name; NULL: of all. */
+struct fperf_program_cost {
+	uint64_t runs, run_ns;
+};
+
+void fperf_program__cost(const struct fperf_shared_maps *shared, const char *name,
+			 struct fperf_program_cost *cost);
+
+/* What the sample program measured of itself, where the kernel does not. False when it did not. */
+struct fperf_self_time;
+bool fperf_program__self_time(const struct fperf_shared_maps *shared, struct fperf_self_time *time);
 
 /* The target set. */
 void fperf_targets__add(struct fperf_shared_maps *shared, uint32_t pid);

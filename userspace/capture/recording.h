@@ -7,6 +7,7 @@
 #include "base/map.h"
 #include "capture/batch.h"
 #include "capture/capture.h"
+#include "capture/overhead.h"
 #include "capture/program.h"
 #include "capture/scan.h"
 #include "capture/sideband.h"
@@ -39,8 +40,7 @@ struct fperf_capture {
 	uint64_t round_ns, checked_ns, losses_ns, flushed_ns;	   /* when they were last done */
 	uint64_t neighbours_ns; /* second in which `neighbours` were looked up */
 	uint32_t neighbours;
-	uint64_t stats_since_ns, stats_total_ns, stats_run_ns, stats_base_ns; /* windows of BPF accounting */
-	int stats_fd;
+	struct fperf_overhead *overhead;
 	struct fperf_map boundaries; /* pid → marker that ends its frames, for the triggers */
 	struct fperf_buf looked;     /* records of the scan of fperf_capture__look() */
 	uint64_t looked_ns;	     /* when that was */

@@ -231,6 +231,7 @@ static int sample_start(struct fperf_capture_context *context, void **data, char
 		rc = fperf_error__set_errno(err, -errno, "cannot open BPF object 'sample'");
 		goto fail;
 	}
+	state->skeleton->rodata->measure_self = !context->bpf_stats;
 	state->skeleton->rodata->kernel_stack_size = fperf_program__kernel_stack_size();
 	state->skeleton->rodata->unwind_mode = fperf_unwind__bpf_mode(context->options->unwind);
 	if (context->options->unwind == FPERF_UNWIND_CHECK)
@@ -250,6 +251,18 @@ fail:
 	return rc;
 }
 
+static void sample_effort(void *data, const struct fperf_effort *effort)
+{
+	struct sample_state *state = data;
+	int rc;
+
+	state->skeleton->data->hits_per_sample = effort->hits_per_sample;
+	rc = fperf_program__set_data(state->skeleton->maps.data, state->skeleton->data);
+	if (rc)
+		fperf_log__write(state->context->log, FPERF_LOG_WARNING,
+				 "cannot change the sampling rate: %s", strerror(-rc));
+}
+
 const struct fperf_capture_source_ops fperf_source_sample = {
 	.source = FPERF_SOURCE_SAMPLE,
 	.name = "sample",
@@ -257,6 +270,7 @@ const struct fperf_capture_source_ops fperf_source_sample = {
 	.attach_process = sample_attach_process,
 	.reattach_process = sample_reattach_process,
 	.describe = sample_describe,
+	.effort = sample_effort,
 	.pause = sample_pause,
 	.stop = sample_stop,
 };

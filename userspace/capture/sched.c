@@ -12,6 +12,7 @@
 #include <string.h>
 
 struct sched_state {
+	struct fperf_capture_context *context;
 	struct sched_bpf *skeleton;
 };
 
@@ -54,6 +55,7 @@ static int sched_start(struct fperf_capture_context *context, void **data, char 
 
 	if (!state)
 		return fperf_error__no_memory(err, "the sched source");
+	state->context = context;
 	fperf_program__open_options(context->shared, &options);
 	state->skeleton = sched_bpf__open_opts(&options);
 	if (!state->skeleton) {
@@ -91,10 +93,25 @@ static void sched_pause(void *data)
 	sched_bpf__detach(state->skeleton);
 }
 
+static void sched_effort(void *data, const struct fperf_effort *effort)
+{
+	struct sched_state *state = data;
+	int rc;
+
+	state->skeleton->data->stack_budget_ns = effort->stack_budget_ns;
+	state->skeleton->data->thread_stacks_per_s = effort->thread_stacks_per_s;
+	state->skeleton->data->kernel_stack_min_ns = effort->kernel_stack_min_ns;
+	rc = fperf_program__set_data(state->skeleton->maps.data, state->skeleton->data);
+	if (rc)
+		fperf_log__write(state->context->log, FPERF_LOG_WARNING,
+				 "cannot change what stacks of waits may cost: %s", strerror(-rc));
+}
+
 const struct fperf_capture_source_ops fperf_source_sched = {
 	.source = FPERF_SOURCE_SCHED,
 	.name = "sched",
 	.start = sched_start,
+	.effort = sched_effort,
 	.pause = sched_pause,
 	.stop = sched_stop,
 };

@@ -7,6 +7,7 @@
 #include "base/error.h"
 #include "base/log.h"
 #include "capture/capture.h"
+#include "capture/effort.h"
 
 #include <stddef.h>
 #include <stdint.h>
@@ -25,6 +26,11 @@ struct fperf_capture_context {
 	void *unwind;	  /* the unwind source, NULL while it is not active; see fperf_unwind__consume() */
 	void *shared;	  /* shared BPF maps, see program.h */
 	uint32_t markers; /* how many marker ids have been given out, by all sources */
+	bool bpf_stats;	  /* the kernel can tell the run time of BPF programs */
+	uint64_t intervals; /* off-CPU intervals received so far */
+	uint64_t frame_ends,
+		frame_ends_ns;	/* ends of frames of the busiest process so far, and when they were counted */
+	uint64_t helper_cpu_ns; /* CPU time of helper programs that have ended */
 };
 
 /* A mapping of executable memory that appeared in a target process. */
@@ -55,6 +61,7 @@ struct fperf_capture_source_ops {
 			uint32_t child); /* a new process, which begins with its parent's mappings */
 	void (*on_exit)(void *state, uint32_t pid); /* last thread of it ended */
 	void (*on_mapping)(void *state, const struct fperf_capture_mapping *mapping);
+	void (*effort)(void *state, const struct fperf_effort *effort); /* what it may cost has changed */
 	void (*poll)(void *state, uint64_t now_ns); /* once per drain round, before the rings are read */
 
 	/* For recordings of which only the last part is kept: an epoch begins; writes what only changes are

@@ -40,6 +40,8 @@ uint32_t fperf_unwind__bpf_mode(enum fperf_unwind_mode mode)
 		return 3;
 	case FPERF_UNWIND_CHECK:
 		return 4;
+	case FPERF_UNWIND_LEAF:
+		return 5;
 	default:
 		return 0;
 	}
@@ -89,9 +91,14 @@ static int unwind_start(struct fperf_capture_context *context, void **data, char
 {
 	enum fperf_unwind_mode mode = context->options->unwind;
 	bool tables = mode != FPERF_UNWIND_FP && mode != FPERF_UNWIND_DUMP;
-	struct unwind_source *source = calloc(1, sizeof(*source));
+	struct unwind_source *source;
 	int rc;
 
+	if (mode == FPERF_UNWIND_LEAF) {
+		snprintf(reason, reason_size, "--safe: innermost addresses only");
+		return -ECANCELED;
+	}
+	source = calloc(1, sizeof(*source));
 	if (!source)
 		return fperf_error__no_memory(err, "the unwind source");
 	source->context = context;

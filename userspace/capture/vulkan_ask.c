@@ -40,6 +40,7 @@ struct question {
 };
 
 struct fperf_vulkan_ask {
+	uint64_t cpu_ns; /* of helpers that have ended */
 	const char *program, *cache;
 	const struct fperf_log *log;
 	struct question *questions;
@@ -60,17 +61,30 @@ int fperf_vulkan_ask__new(const char *program, const char *cache, const struct f
 	return 0;
 }
 
-static void helper_end(struct question *question)
+static uint64_t time_ns(const struct timeval *time)
 {
+	return (uint64_t)time->tv_sec * FPERF_NS_PER_S + (uint64_t)time->tv_usec * FPERF_NS_PER_US;
+}
+
+static void helper_end(struct fperf_vulkan_ask *ask, struct question *question)
+{
+	struct rusage usage = {0};
+
 	if (question->output >= 0)
 		close(question->output);
 	question->output = -1;
 	if (question->helper <= 0)
 		return;
 	kill(question->helper, SIGKILL);
-	while (waitpid(question->helper, NULL, 0) < 0 && errno == EINTR)
+	while (wait4(question->helper, NULL, 0, &usage) < 0 && errno == EINTR)
 		;
 	question->helper = 0;
+	ask->cpu_ns += time_ns(&usage.ru_utime) + time_ns(&usage.ru_stime);
+}
+
+uint64_t fperf_vulkan_ask__cpu_ns(const struct fperf_vulkan_ask *ask)
+{
+	return ask ? ask->cpu_ns : 0;
 }
 
 void fperf_vulkan_ask__free(struct fperf_vulkan_ask *ask)
@@ -78,7 +92,7 @@ void fperf_vulkan_ask__free(struct fperf_vulkan_ask *ask)
 	if (!ask)
 		return;
 	for (size_t i = 0; i < ask->count; i++) {
-		helper_end(&ask->questions[i]);
+		helper_end(ask, &ask->questions[i]);
 		free(ask->questions[i].path);
 	}
 	free(ask->questions);
@@ -246,7 +260,7 @@ static void helper_finish(struct fperf_vulkan_ask *ask, struct question *questio
 {
 	bool absent;
 
-	helper_end(question);
+	helper_end(ask, question);
 	question->state = ANSWERED;
 	if (!failure && answer_parse(question)) {
 		fperf_vulkan_cache__put(ask->cache, question->build_id, question->build_id_size,

@@ -30,6 +30,9 @@ void fperf_vulkan_ask__driver(struct fperf_vulkan_ask *ask, pid_t pid, const cha
 /* Takes the next answer that is there: where to put the probe. Never waits. */
 bool fperf_vulkan_ask__next(struct fperf_vulkan_ask *ask, pid_t *pid, struct fperf_vulkan_answer *answer);
 
+/* CPU time of the helpers that have ended. */
+uint64_t fperf_vulkan_ask__cpu_ns(const struct fperf_vulkan_ask *ask);
+
 /* Waits up to `timeout_ms` for helpers to end. */
 void fperf_vulkan_ask__wait(struct fperf_vulkan_ask *ask, int timeout_ms);
 

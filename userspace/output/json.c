@@ -169,12 +169,74 @@ static json_t *lost_by_source(struct json_build *build, const struct fperf_analy
 	return object;
 }
 
+static json_t *share_of_ppm(struct json_build *build, uint32_t ppm)
+{
+	return ppm == FPERF_EFFORT_UNKNOWN ? json_build__null(build) : json_build__real(build, ppm / 1e6);
+}
+
+/* Each step that recording took to cost less, or took back. */
+static json_t *effort_steps(struct json_build *build, const struct fperf_report *report)
+{
+	size_t count = 0;
+	const struct fperf_rec_effort *steps =
+		fperf_session__records(report->session, FPERF_RECORD_EFFORT, &count);
+	json_t *array = json_build__array(build);
+
+	for (size_t i = 0; i < count; i++) {
+		json_t *object;
+
+		if (steps[i].reason == FPERF_EFFORT_START)
+			continue;
+		object = json_build__object(build);
+		json_build__set(build, object, "time_ns", json_build__u64(build, steps[i].time_ns));
+		json_build__set(build, object, "from", json_build__u64(build, steps[i].from));
+		json_build__set(build, object, "to", json_build__u64(build, steps[i].step));
+		json_build__set(build, object, "reason",
+				json_build__text(build, fperf_effort_reason__key(steps[i].reason)));
+		json_build__set(build, object, "allows",
+				json_build__text(
+					build, fperf_session__string(report->session, steps[i].words, NULL)));
+		json_build__set(build, object, "hits_per_sample",
+				json_build__u64(build, steps[i].hits_per_sample));
+		json_build__set(build, object, "bpf_share", share_of_ppm(build, steps[i].bpf_ppm));
+		json_build__set(build, object, "recorder_share", share_of_ppm(build, steps[i].recorder_ppm));
+		json_build__set(build, object, "fps",
+				steps[i].fps_milli == FPERF_EFFORT_UNKNOWN
+					? json_build__null(build)
+					: json_build__real(build, steps[i].fps_milli / 1e3));
+		json_build__add(build, array, object);
+	}
+	return array;
+}
+
+static json_t *overhead_object(struct json_build *build, const struct fperf_report *report)
+{
+	static const char *const keys[][2] = {
+		{"bpf_ns", FPERF_META_BPF_NS},
+		{"recorder_cpu_ns", FPERF_META_RECORDER_CPU_NS},
+		{"recorder_max_rss_bytes", FPERF_META_RECORDER_MAX_RSS},
+		{"sample_ns", FPERF_META_OVERHEAD_SAMPLE},
+		{"switch_ns", FPERF_META_OVERHEAD_SWITCH},
+		{"budget_cpus", FPERF_META_OVERHEAD_CPUS},
+	};
+	const char *budget = fperf_session__meta(report->session, FPERF_META_OVERHEAD_BUDGET);
+	json_t *overhead = json_build__object(build);
+
+	for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]); i++)
+		json_build__set(build, overhead, keys[i][0], meta_number(build, report->session, keys[i][1]));
+	json_build__set(build, overhead, "budget_percent",
+			budget ? json_build__real(build, atof(budget)) : json_build__null(build));
+	json_build__set(build, overhead, "bpf_by", meta_text(build, report->session, FPERF_META_OVERHEAD_BY));
+	json_build__set(build, overhead, "steps", effort_steps(build, report));
+	return overhead;
+}
+
 static json_t *quality_object(struct json_build *build, const struct fperf_report *report)
 {
 	const struct fperf_analysis *analysis = report->analysis;
 	const struct fperf_session *session = report->session;
 	json_t *quality = json_build__object(build), *stacks = json_build__object(build);
-	json_t *reasons = json_build__object(build), *overhead = json_build__object(build);
+	json_t *reasons = json_build__object(build);
 
 	for (unsigned int i = 0; i < FPERF_STACK_OUTCOMES; i++) {
 		if (i != FPERF_STACK_COMPLETE && analysis->stacks.by_outcome[i])
@@ -188,12 +250,6 @@ static json_t *quality_object(struct json_build *build, const struct fperf_repor
 								  (double)analysis->stacks.stacks)
 				: json_build__null(build));
 	json_build__set(build, stacks, "by_reason", reasons);
-	json_build__set(build, overhead, "bpf_ns", meta_number(build, session, FPERF_META_BPF_NS));
-	json_build__set(build, overhead, "recorder_cpu_ns",
-			meta_number(build, session, FPERF_META_RECORDER_CPU_NS));
-	json_build__set(build, overhead, "recorder_max_rss_bytes",
-			meta_number(build, session, FPERF_META_RECORDER_MAX_RSS));
-
 	json_build__set(
 		build, quality, "samples",
 		analysis->samples || (analysis->holds.events && source_active(session, FPERF_SOURCE_SAMPLE))
@@ -205,7 +261,7 @@ static json_t *quality_object(struct json_build *build, const struct fperf_repor
 	json_build__set(build, quality, "stacks", stacks);
 	json_build__set(build, quality, "lost", lost_object(build, analysis));
 	json_build__set(build, quality, "lost_by_source", lost_by_source(build, analysis));
-	json_build__set(build, quality, "overhead", overhead);
+	json_build__set(build, quality, "overhead", overhead_object(build, report));
 	return quality;
 }
 

@@ -35,11 +35,11 @@ const char *fperf_source_state__key(unsigned int state)
 	return pick(names, COUNT(names), state);
 }
 
-struct loss_name {
+struct reason_name {
 	const char *key, *words;
 };
 
-static const struct loss_name loss_names[FPERF_LOSS_REASONS] = {
+static const struct reason_name loss_names[FPERF_LOSS_REASONS] = {
 	[FPERF_LOSS_RING_FULL] = {"ring_full", "the recorder was too slow, a ring was full"},
 	[FPERF_LOSS_MAP_FULL] = {"map_full", "too many threads or processes for a BPF map"},
 	[FPERF_LOSS_STACK_SKIPPED] = {"stack_skipped",
@@ -65,7 +65,7 @@ const char *fperf_loss__words(unsigned int reason)
 					   : "for a reason this version does not know";
 }
 
-static const struct loss_name outcome_names[FPERF_STACK_OUTCOMES] = {
+static const struct reason_name outcome_names[FPERF_STACK_OUTCOMES] = {
 	[FPERF_STACK_NONE] = {"none", "no user stack exists"},
 	[FPERF_STACK_COMPLETE] = {"complete", "reach the thread's start"},
 	[FPERF_STACK_TRUNCATED] = {"truncated", "deeper than the limit: the middle is missing"},
@@ -80,6 +80,7 @@ static const struct loss_name outcome_names[FPERF_STACK_OUTCOMES] = {
 	[FPERF_STACK_UNKNOWN_END] = {"unknown_end",
 				     "end by frame pointer, perhaps before the thread's start"},
 	[FPERF_STACK_SKIPPED] = {"skipped", "were not captured: stack budget of the thread used up"},
+	[FPERF_STACK_LEAF] = {"leaf", "hold the innermost address only, as asked for"},
 };
 
 const char *fperf_outcome__key(unsigned int outcome)
@@ -129,4 +130,24 @@ const char *fperf_record_type__key(unsigned int type)
 	};
 
 	return pick(names, COUNT(names), type);
+}
+
+static const struct reason_name effort_names[FPERF_EFFORT_REASONS] = {
+	[FPERF_EFFORT_START] = {"start", "the recording began"},
+	[FPERF_EFFORT_OVER_BPF] = {"bpf", "the BPF programs took more than allowed"},
+	[FPERF_EFFORT_OVER_RECORDER] = {"recorder", "the recorder took more than allowed"},
+	[FPERF_EFFORT_LOW_FPS] = {"low_fps", "the game fell below 25 frames a second"},
+	[FPERF_EFFORT_RECOVERED] = {"recovered", "the cost was well below the budget again"},
+	[FPERF_EFFORT_FLOOR] = {"floor", "more than allowed, with nothing left to give up"},
+};
+
+const char *fperf_effort_reason__key(unsigned int reason)
+{
+	return reason < FPERF_EFFORT_REASONS ? effort_names[reason].key : "unknown";
+}
+
+const char *fperf_effort_reason__words(unsigned int reason)
+{
+	return reason < FPERF_EFFORT_REASONS ? effort_names[reason].words
+					     : "for a reason this version does not know";
 }

@@ -1,14 +1,17 @@
 /* The last section of the text report: what was lost or absent, why, and what to do about it. */
+#include "frameperf/meta.h"
 #include "output/names.h"
 #include "output/text.h"
 
 #include <stdarg.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #define LABEL	    10	 /* columns of the word that a line begins with */
 #define NAMES_SHARE 0.05 /* modules are mentioned from this share of all stack frames on */
 #define NAMES_ROWS  4
+#define EFFORT_ROWS 4
 
 struct section {
 	const struct fperf_paint *paint;
@@ -165,6 +168,43 @@ static void name_lines(struct section *section, const struct fperf_report *repor
 	}
 }
 
+static void effort_line(struct section *section, const struct fperf_report *report,
+			const struct fperf_rec_effort *step)
+{
+	uint64_t start_ns = fperf_session__meta_u64(report->session, FPERF_META_START_NS, 0);
+	double at = step->time_ns > start_ns ? (double)(step->time_ns - start_ns) / 1e9 : 0;
+	uint32_t ppm = step->reason == FPERF_EFFORT_OVER_RECORDER ? step->recorder_ppm : step->bpf_ppm;
+	char measured[48] = "";
+
+	if (step->reason == FPERF_EFFORT_LOW_FPS && step->fps_milli != FPERF_EFFORT_UNKNOWN)
+		snprintf(measured, sizeof(measured), " (%.1f)", step->fps_milli / 1e3);
+	else if (ppm != FPERF_EFFORT_UNKNOWN)
+		snprintf(measured, sizeof(measured), " (%.2f %%)", ppm / 1e4);
+	sayf(section, FPERF_STYLE_DIM, "effort", "from %.1f s on %s: %s%s", at,
+	     fperf_session__string(report->session, step->words, NULL),
+	     fperf_effort_reason__words(step->reason), measured);
+}
+
+/* Where recording had to cost less. */
+static void effort_lines(struct section *section, const struct fperf_report *report)
+{
+	size_t count = 0, told = 0, steps = 0;
+	const struct fperf_rec_effort *effort =
+		fperf_session__records(report->session, FPERF_RECORD_EFFORT, &count);
+
+	for (size_t i = 0; i < count; i++)
+		steps += effort[i].reason != FPERF_EFFORT_START;
+	for (size_t i = 0; i < count && told < EFFORT_ROWS; i++) {
+		if (effort[i].reason == FPERF_EFFORT_START)
+			continue;
+		effort_line(section, report, &effort[i]);
+		told++;
+	}
+	if (steps > told)
+		sayf(section, FPERF_STYLE_DIM, "", "and %zu more such steps: `frameperf info` shows them",
+		     steps - told);
+}
+
 void fperf_text__missing(const struct fperf_report *report, const struct fperf_paint *paint)
 {
 	struct section section = {.paint = paint};
@@ -174,6 +214,7 @@ void fperf_text__missing(const struct fperf_report *report, const struct fperf_p
 	level_line(&section, report);
 	source_lines(&section, report);
 	loss_lines(&section, report);
+	effort_lines(&section, report);
 	stack_lines(&section, report);
 	name_lines(&section, report);
 	if (frames->time_anomalies)
