@@ -118,8 +118,8 @@ test_build := build-asan
 .PHONY: deps test test-programs
 deps: ## installs the Debian packages that building and testing need, where missing
 	sh tests/deps.sh
-test-programs: $(BUILD)/frameperf $(BUILD)/unit-tests $(BUILD)/make_session $(live_programs) $(targets) $(workloads)
-test: ## all tests: unit, command line, live (as root)
+test-programs: $(BUILD)/frameperf $(BUILD)/unit-tests $(BUILD)/make_session $(BUILD)/make_game $(live_programs) $(targets) $(workloads)
+test: ## all tests: unit, command line, page, live (as root)
 	sh tests/deps.sh
 	+$(MAKE) -j2 SANITIZE=1 BUILD=$(test_build) test-programs
 	BUILD=$(test_build) tests/run.sh
@@ -160,12 +160,17 @@ demo: ## records a small game for some seconds and says why its slow frames were
 	@$(BUILD)/frameperf report $(BUILD)/demo.fperf
 	@echo; echo "The game's own log of what it did wrong: $(BUILD)/demo.truth"
 
-.PHONY: page page-check
+.PHONY: page page-check page-test page-bench
 page: ## builds the page of `report --html` (needs Node), and fails when it cannot
 	@mkdir -p $(BUILD)/page
 	sh userspace/output/page/build.sh $(abspath $(BUILD)/page/index.html)
 page-check: ## types, lint and unit tests of the page
 	sh userspace/output/page/build.sh --check
+
+page-test: $(BUILD)/frameperf $(BUILD)/make_session $(BUILD)/make_game ## the page in headless Chromium; PAGE=PATTERN narrows
+	BUILD=$(BUILD) tests/page/run.sh '$(PAGE)'
+page-bench: $(BUILD)/frameperf $(BUILD)/make_session $(BUILD)/make_game ## size of pages and time until they can be used, of 10 s to an hour
+	PAGE_SECONDS="10 600 3600" BUILD=$(BUILD) tests/page/run.sh 'soon ready'
 
 .PHONY: bench
 bench: all ## what recording costs beside perf, as tables for docs/benchmarks.md (as root, on an idle machine)

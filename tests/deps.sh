@@ -9,7 +9,7 @@ command -v npm >/dev/null || build="$build nodejs npm"
 demo=""
 test="libcriterion-dev clang-format libclang-rt-14-dev llvm lld python3 man-db mandoc shellcheck zstd binutils xz-utils
 	qemu-system-x86 busybox-static cpio kmod acpica-tools linux-perf procps util-linux elfutils
-	xvfb x11-utils libgl1-mesa-dri mesa-vulkan-drivers mesa-utils mesa-utils-bin vulkan-tools libsdl2-tests neverball
+	chromium xvfb x11-utils libgl1-mesa-dri mesa-vulkan-drivers mesa-utils mesa-utils-bin vulkan-tools libsdl2-tests neverball
 	dsda-doom freedoom minetest vkd3d-demos glmark2-x11
 	chromium protobuf-compiler python3-protobuf python3-jsonschema"
 # Node may be there in a newer version than Debian's, beside which Debian's npm cannot be installed.

@@ -1,12 +1,12 @@
 #!/bin/bash
-# All tests: unit, command line, live. User space is built with ASan and UBSan. Ends with "N passed, N failed" alone on a
+# All tests: unit, command line, page, live. User space is built with ASan and UBSan. Ends with "N passed, N failed" alone on a
 # line, and fails if a test failed or a part ran none.
-#   tests/run.sh [unit] [cli] [live]
+#   tests/run.sh [unit] [cli] [page] [live]
 set -u
 cd "$(dirname "$0")/.." || exit 1
 export BUILD=${BUILD:-build-asan}
 export ASAN_OPTIONS=${ASAN_OPTIONS:-detect_leaks=1:abort_on_error=0:exitcode=99} UBSAN_OPTIONS=${UBSAN_OPTIONS:-print_stacktrace=1}
-parts=${*:-unit cli live}
+parts=${*:-unit cli page live}
 passed=0 failed=0
 log=$(mktemp)
 trap 'rm -f "$log"' EXIT

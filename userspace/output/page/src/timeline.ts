@@ -463,6 +463,8 @@ export class Timeline {
   private draw(): void {
     const width = this.overview.clientWidth;
     if (!width) return;
+    this.element.dataset.from = String(this.store.view.from);
+    this.element.dataset.to = String(this.store.view.to);
     this.drawOverview(width);
     this.drawFrames(width);
     this.drawLanes(width);
