@@ -66,6 +66,7 @@ static int digest_make(struct fperf_diff_run *run, const struct fperf_diff_files
 		.symbol_dir_count = files->symbol_dir_count,
 		.demangle = true,
 		.lines = true,
+		.cache = true,
 		.log = &log,
 	};
 	struct fperf_digest_options options = files->digest;

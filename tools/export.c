@@ -170,6 +170,7 @@ static int export_write(const struct fperf_invocation *invocation, const struct 
 		.symbol_dir_count = config->symbol_dir_count,
 		.demangle = true,
 		.lines = true,
+		.cache = true,
 		.log = &log,
 	};
 	struct fperf_analysis_options options = {.budget_ns = config->budget_ns, .frame = -1};

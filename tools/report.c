@@ -131,6 +131,7 @@ static int report_write(const struct fperf_invocation *invocation, const struct 
 		.symbol_dir_count = config->symbol_dir_count,
 		.demangle = true,
 		.lines = true,
+		.cache = true,
 		.log = &log,
 	};
 	struct fperf_analysis_options options = {

@@ -1,17 +1,22 @@
 /* From DWARF entries to chains of symbols. */
 #include "symbolize/dwarf_worker.h"
 #include "symbolize/module.h"
+#include "symbolize/name_cache.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 struct asked {
 	struct fperf_symbolizer *symbolizer;
 	struct fperf_module *module;
-	const uint64_t *offsets;   /* file offsets, in the order of the job's addresses */
-	const uint64_t *addresses; /* in the DWARF file */
+	uint64_t *offsets;   /* file offsets, in the order of the job's addresses */
+	uint64_t *addresses; /* in the DWARF file */
 	uint64_t bias;
+	struct fperf_name_file cached; /* empty and unused without a cache */
+	bool keep;		       /* what is found is to be kept */
+	uint8_t *found;		       /* by index: DWARF knows it */
 };
 
 static bool is_mangled(const char *name)
@@ -35,9 +40,9 @@ static const char *outer_name(const struct asked *asked, size_t index, const cha
 	return name;
 }
 
-static void entries_take(void *context, size_t index, const struct fperf_dwarf_entry *entries, size_t count)
+static void entries_show(struct asked *asked, size_t index, const struct fperf_dwarf_entry *entries,
+			 size_t count)
 {
-	struct asked *asked = context;
 	struct fperf_symbol symbols[FPERF_DWARF_DEPTH];
 	uint64_t chain;
 
@@ -60,6 +65,93 @@ static void entries_take(void *context, size_t index, const struct fperf_dwarf_e
 		fperf_map__set(&asked->module->chains, asked->offsets[index], chain);
 }
 
+static void entries_take(void *context, size_t index, const struct fperf_dwarf_entry *entries, size_t count)
+{
+	struct asked *asked = context;
+
+	entries_show(asked, index, entries, count);
+	asked->found[index] = 1;
+	if (asked->keep && fperf_name_file__add(&asked->cached, asked->addresses[index], entries, count))
+		asked->keep = false;
+}
+
+/* The key of what is kept about a module: false if nothing can be. */
+static bool cache_key(const struct fperf_symbolizer *symbolizer, const struct fperf_module *module,
+		      const struct fperf_elf *elf, struct fperf_name_key *key)
+{
+	const struct fperf_module_files *files = &module->files;
+	const char *path = elf == files->whole.elf ? files->whole.path : files->debug.path;
+	struct stat status;
+
+	if (!symbolizer->cache || !module->record->build_id_size || !path || stat(path, &status))
+		return false;
+	*key = (struct fperf_name_key){
+		.build_id = module->record->build_id,
+		.build_id_size = module->record->build_id_size,
+		.file_size = (uint64_t)status.st_size,
+		.file_mtime_ns =
+			(uint64_t)status.st_mtim.tv_sec * 1000000000 + (uint64_t)status.st_mtim.tv_nsec,
+	};
+	return true;
+}
+
+/* Shows what is kept, and leaves in the job what is not. */
+static void cached_take(struct asked *asked, struct fperf_dwarf_job *job)
+{
+	struct fperf_dwarf_entry entries[FPERF_DWARF_DEPTH];
+	size_t left = 0, count;
+
+	for (size_t i = 0; i < job->count; i++) {
+		if (fperf_name_file__find(&asked->cached, asked->addresses[i], entries, &count)) {
+			if (count)
+				entries_show(asked, i, entries, count);
+			continue;
+		}
+		asked->offsets[left] = asked->offsets[i];
+		asked->addresses[left++] = asked->addresses[i];
+	}
+	job->count = left;
+}
+
+static void worker_ask(struct asked *asked, const struct fperf_dwarf_job *job)
+{
+	struct fperf_symbolizer *symbolizer = asked->symbolizer;
+	struct fperf_module *module = asked->module;
+	struct fperf_error err = {0};
+
+	if (fperf_dwarf_worker__run(job, &err)) {
+		module->dwarf_usable = false;
+		asked->keep = false;
+		snprintf(module->files.problem, sizeof(module->files.problem),
+			 "%.300s: functions without lines and inlined functions", err.text);
+		fperf_log__write(symbolizer->options.log, FPERF_LOG_WARNING, "%s: %s",
+				 fperf_module_files__source(&module->files), module->files.problem);
+	}
+	for (size_t i = 0; asked->keep && i < job->count; i++) {
+		if (!asked->found[i] && fperf_name_file__add(&asked->cached, asked->addresses[i], NULL, 0))
+			asked->keep = false;
+	}
+}
+
+/* What of the job is not kept is asked for, then kept. */
+static void job_run(struct asked *asked, struct fperf_dwarf_job *job)
+{
+	struct fperf_name_key key;
+
+	if (cache_key(asked->symbolizer, asked->module, job->elf, &key) &&
+	    !fperf_name_file__load(&asked->cached, asked->symbolizer->cache, &key)) {
+		asked->keep = true;
+		cached_take(asked, job);
+	}
+	asked->found = calloc(job->count + 1, 1);
+	if (asked->found && job->count)
+		worker_ask(asked, job);
+	if (asked->keep)
+		fperf_name_file__store(&asked->cached, asked->symbolizer->cache, &key);
+	fperf_name_file__free(&asked->cached);
+	free(asked->found);
+}
+
 void fperf_symbolizer__ask_dwarf(struct fperf_symbolizer *symbolizer, struct fperf_module *module,
 				 const uint64_t *offsets, size_t count)
 {
@@ -68,7 +160,6 @@ void fperf_symbolizer__ask_dwarf(struct fperf_symbolizer *symbolizer, struct fpe
 	struct asked asked = {
 		.symbolizer = symbolizer, .module = module, .offsets = known, .addresses = addresses};
 	struct fperf_dwarf_job job = {.addresses = addresses, .context = &asked, .found = entries_take};
-	struct fperf_error err = {0};
 
 	job.elf = fperf_module_files__dwarf(&module->files, &asked.bias);
 	module->dwarf_usable = job.elf != NULL;
@@ -80,13 +171,8 @@ void fperf_symbolizer__ask_dwarf(struct fperf_symbolizer *symbolizer, struct fpe
 		known[job.count] = offsets[i];
 		addresses[job.count++] = address - asked.bias;
 	}
-	if (job.count && fperf_dwarf_worker__run(&job, &err)) {
-		module->dwarf_usable = false;
-		snprintf(module->files.problem, sizeof(module->files.problem),
-			 "%.300s: functions without lines and inlined functions", err.text);
-		fperf_log__write(symbolizer->options.log, FPERF_LOG_WARNING, "%s: %s",
-				 fperf_module_files__source(&module->files), module->files.problem);
-	}
+	if (job.count)
+		job_run(&asked, &job);
 	free(known);
 	free(addresses);
 }

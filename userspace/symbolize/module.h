@@ -2,6 +2,7 @@
 #ifndef FPERF_SYMBOLIZE_MODULE_H
 #define FPERF_SYMBOLIZE_MODULE_H
 
+#include "base/cache_dir.h"
 #include "base/map.h"
 #include "base/strtab.h"
 #include "symbolize/module_files.h"
@@ -47,6 +48,7 @@ struct fperf_symbolizer {
 	const struct fperf_session *session;
 	struct fperf_symbolizer_options options;
 	struct fperf_file_finder *finder;
+	struct fperf_cache_dir *cache; /* of what DWARF says; NULL: none */
 	struct fperf_strtab *strings;
 	const char **programs; /* paths of the target's program files */
 	size_t program_count, program_capacity;

@@ -16,9 +16,11 @@ struct fperf_symbolizer_options {
 	const char *const *symbol_dirs; /* --symbols; searched first: by build ID (aa/bbbb….debug,
 					 * usr/lib/debug layout), then by file name with equal build ID */
 	size_t symbol_dir_count;
-	bool no_system_files; /* tests: look only into symbol_dirs */
-	bool demangle;	      /* C++ and Rust */
-	bool lines;	      /* read DWARF for inlined functions and lines; false: ELF symbols only */
+	bool no_system_files;	/* tests: look only into symbol_dirs */
+	bool demangle;		/* C++ and Rust */
+	bool lines;		/* read DWARF for inlined functions and lines; false: ELF symbols only */
+	bool cache;		/* keep what DWARF says on disk: symbolize/name_cache.h */
+	const char *cache_path; /* the directory for it; NULL: the usual place */
 	const struct fperf_log *log;
 };
 

@@ -2,6 +2,7 @@
 
 #include "base/vec.h"
 #include "symbolize/module.h"
+#include "symbolize/name_cache.h"
 #include "symbolize/names.h"
 #include "symbolize/own.h"
 
@@ -196,6 +197,8 @@ static int symbolizer_fill(struct fperf_symbolizer *symbolizer)
 	symbolizer->finder =
 		fperf_file_finder__new(symbolizer->options.symbol_dirs, symbolizer->options.symbol_dir_count,
 				       !symbolizer->options.no_system_files);
+	if (symbolizer->options.cache && symbolizer->options.lines)
+		symbolizer->cache = fperf_name_cache__open(symbolizer->options.cache_path);
 	if (!symbolizer->strings || !symbolizer->finder || chains_fixed(symbolizer) ||
 	    programs_gather(symbolizer))
 		return -ENOMEM;
@@ -252,6 +255,7 @@ void fperf_symbolizer__free(struct fperf_symbolizer *symbolizer)
 	fperf_map__free(&symbolizer->demangled);
 	fperf_strtab__free(symbolizer->strings);
 	fperf_file_finder__free(symbolizer->finder);
+	fperf_cache_dir__close(symbolizer->cache);
 	free(symbolizer);
 }
 
