@@ -172,9 +172,18 @@ page-test: $(BUILD)/frameperf $(BUILD)/make_session $(BUILD)/make_game ## the pa
 page-bench: $(BUILD)/frameperf $(BUILD)/make_session $(BUILD)/make_game ## size of pages and time until they can be used, of 10 s to an hour
 	PAGE_SECONDS="10 600 3600" BUILD=$(BUILD) tests/page/run.sh 'soon ready'
 
+# A program of known depth, without frame pointers.
+$(BUILD)/bench/depth: tests/bench/depth.c
+	@mkdir -p $(@D)
+	$(CC) -std=gnu17 -O2 -g -fomit-frame-pointer -fno-optimize-sibling-calls $(filter-out -Wmissing-prototypes,$(warnings)) $< -o $@
+
+# For example: make bench BENCH=frame-times GAME=neverball RUNS=5
+BENCH ?= cost depth size frame-times
+GAME  ?= neverball,minetest,dsda-doom
+RUNS  ?= 5
 .PHONY: bench
-bench: all ## what recording costs beside perf, as tables for docs/benchmarks.md (as root, on an idle machine)
-	tests/bench/run.py --build $(abspath $(BUILD))
+bench: all $(BUILD)/bench/depth ## what recording costs beside perf, as tables (as root, on an idle machine); BENCH=cost GAME=neverball RUNS=5 narrow
+	tests/bench/run.py --build $(abspath $(BUILD)) --games $(GAME) --runs $(RUNS) $(BENCH)
 
 .PHONY: bench-stacks
 bench-stacks: all ## how many stacks reach the thread's start, beside perf in the same run of each game (as root)

@@ -1,17 +1,21 @@
 #!/usr/bin/env python3
 """Measures what frameperf costs and prints Markdown tables, for docs/benchmarks.md.
 
-    tests/bench/run.py [--build DIR] [--games a,b] [--seconds N] [--runs N] [--tool NAME] [cost] [size] [onoff]
+    tests/bench/run.py [--build DIR] [--games a,b] [--seconds N] [--runs N] [--tool NAME] [PART...]
 
-cost   ns per call of each BPF program (kernel.bpf_stats_enabled), recorder CPU and memory, per game
-size   session bytes per minute beside perf record (frame pointers; with sched events) on runs of the same game
-onoff  frame times with recording switched on and off at random inside one run
+cost         ns per call of each BPF program (kernel.bpf_stats_enabled), recorder CPU and memory, per game
+depth        ns per sample by depth of the stack, in a program that leaves the caches alone and in one that fills them
+size         session bytes per minute beside perf record (frame pointers; with sched events) on runs of the same game
+frame-times  frame times with recording switched on and off at random inside one run, beside perf record
 
-Needs root, linux-perf (called with -B -N, because 6.1 can abort over build IDs), bpftool and the games (tests/games/play --install). Timings on a shared machine are noisy: run it
-on an idle one and compare only figures of one call.
+Needs root, linux-perf (called with -B -N, because 6.1 can abort over build IDs), bpftool and the games
+(tests/games/play --install). Timings on a shared machine are noisy: run it on an idle one and compare only figures of one
+call.
 """
 import argparse
+import glob
 import json
+import math
 import os
 import random
 import re
@@ -24,9 +28,10 @@ import time
 
 TOP = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 PLAY = os.path.join(TOP, "tests/games/play")
-COMM = {"dsda-doom": "dsda-doom", "neverball": "neverball", "minetest": "minetest", "vkcube": "vkcube",
-        "glmark2": "glmark2", "glxgears": "glxgears"}
+COMM = {"es2gears": "es2gears_x11"}
 SWAP = "/usr/lib/x86_64-linux-gnu/libGLX.so.0"
+ATTACH_S = 0.7  # until a tool records
+PIECE_FRAMES, PIECE_S, PLACE_S = 30, 0.25, 2
 
 
 def sh(*argv, **kw):
@@ -38,20 +43,41 @@ def play(game, seconds, *wrapper):
     return subprocess.Popen(argv, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
 
 
-def game_pid(game, wait=10):
+def game_pid(game, runner, wait=10):
+    """The game that `runner` started, and not another's."""
     end = time.time() + wait
     while time.time() < end:
-        out = sh("pgrep", "-n", "-x", COMM[game]).stdout.split()
-        if out:
-            return int(out[0])
+        rows = [line.split(None, 2) for line in sh("ps", "-e", "-o", "pid=,ppid=,comm=").stdout.splitlines()]
+        parent = {row[0]: row[1] for row in rows}
+        for pid, _, comm in rows:
+            if comm != COMM.get(game, game):
+                continue
+            above = pid
+            while above in parent and above != str(runner.pid):
+                above = parent[above]
+            if above == str(runner.pid):
+                return int(pid)
         time.sleep(0.1)
     raise SystemExit(f"{game} did not start")
 
 
-def programs():
-    progs = json.loads(sh("bpftool", "-j", "prog", "show").stdout or "[]")
-    return {(p["id"], p.get("name", "?")): (p.get("run_time_ns", 0), p.get("run_cnt", 0)) for p in progs
-            if p.get("name", "").startswith("fperf")}
+def fdinfo(path):
+    try:
+        with open(path, encoding="ascii") as file:
+            return dict(line.split(":", 1) for line in file.read().splitlines() if ":" in line)
+    except OSError:
+        return {}
+
+
+def programs(pid):
+    """Run time in ns and count of the BPF programs that a recorder has open, by name."""
+    names = {p["id"]: p.get("name", "?") for p in json.loads(sh("bpftool", "-j", "prog", "show").stdout or "[]")}
+    found = {}
+    for path in glob.glob(f"/proc/{pid}/fdinfo/*"):
+        info = fdinfo(path)
+        if "prog_id" in info:
+            found[names.get(int(info["prog_id"]), "?")] = int(info["run_time_ns"]), int(info["run_cnt"])
+    return found
 
 
 def cpu_seconds(pid):
@@ -66,20 +92,20 @@ def bench_cost(args):
     subprocess.run(["sysctl", "-q", "kernel.bpf_stats_enabled=1"], check=True)
     for game in args.games:
         runner = play(game, args.seconds + 8)
-        pid = game_pid(game)
+        pid = game_pid(game, runner)
         time.sleep(2)
         with tempfile.TemporaryDirectory() as tmp:
             path = os.path.join(tmp, "s.fperf")
             rec = subprocess.Popen([args.frameperf, "record", "-q", "-o", path, "-p", str(pid), "-F", str(args.hz)])
             time.sleep(2)
-            before, game_before = programs(), cpu_seconds(pid)
+            before, game_before = programs(rec.pid), cpu_seconds(pid)
             self_before, t0 = cpu_seconds(rec.pid), time.time()
             time.sleep(min(args.seconds, 4) if game.startswith("dsda") else args.seconds)
             try:
                 game_cpu = cpu_seconds(pid) - game_before
             except OSError:
                 game_cpu = float("nan")
-            after, wall, self_cpu = programs(), time.time() - t0, cpu_seconds(rec.pid) - self_before
+            after, wall, self_cpu = programs(rec.pid), time.time() - t0, cpu_seconds(rec.pid) - self_before
             rss = int(re.search(r"VmHWM:\s+(\d+)", open(f"/proc/{rec.pid}/status").read()).group(1))
             rec.send_signal(signal.SIGINT)
             rec.wait()
@@ -87,12 +113,12 @@ def bench_cost(args):
             runner.wait()
             size = os.path.getsize(path)
         total = 0
-        for key, (ns, count) in sorted(after.items(), key=lambda kv: kv[0][1]):
+        for key, (ns, count) in sorted(after.items()):
             ns -= before.get(key, (0, 0))[0]
             count -= before.get(key, (0, 0))[1]
             total += ns
             if count:
-                print(f"| {game} | {key[1]} | {count / wall:.0f} | {ns / count:.0f} |")
+                print(f"| {game} | {key} | {count / wall:.0f} | {ns / count:.0f} |")
         rows.append((game, 100 * total / 1e9 / game_cpu, 100 * self_cpu / wall, 100 * (total / 1e9 + self_cpu) / game_cpu,
                      rss / 1024, size / wall * 60 / 1e6))
     subprocess.run(["sysctl", "-q", "kernel.bpf_stats_enabled=0"], check=True)
@@ -130,102 +156,196 @@ def bench_size(args):
 
 
 def write_event(path, line):
-    fd = os.open(path, os.O_WRONLY | os.O_APPEND)  # tracefs does not seek, as open() of Python would
+    fd = os.open(path, os.O_WRONLY | (os.O_APPEND if path.endswith("uprobe_events") else 0))
     os.write(fd, line.encode() + b"\n")
     os.close(fd)
 
 
-def swap_times(tmp, pid, seconds):
-    """Presents of the game, seen by a uprobe of the kernel's own tracer: the same cost whether we record or not."""
-    events = "/sys/kernel/tracing/uprobe_events"
-    offset = next(l.split()[0] for l in sh("nm", "-D", SWAP).stdout.splitlines() if l.endswith(" T glXSwapBuffers"))
-    write_event(events, f"p:fpbench/swap {SWAP}:0x{offset}")
-    try:
-        data = os.path.join(tmp, "perf.data")
-        subprocess.run(["perf", "record", "-q", "-B", "-N", "-k", "CLOCK_MONOTONIC", "-e", "fpbench:swap", "-p", str(pid), "-o", data,
-                        "--", "sleep", str(seconds)], check=False, stderr=subprocess.DEVNULL)
-        out = sh("perf", "script", "-i", data, "--ns", "-F", "time").stdout
-        return [float(x.rstrip(": \n")) for x in out.splitlines() if x.strip()]
-    finally:
-        write_event(events, "-:fpbench/swap")
-
-
-def toggle(args, pid, seconds, tool, rng, spans):
-    """Starts and stops the tool at random; spans gets (from, to, on)."""
-    end = time.monotonic() + seconds
+def depth_means(args, depth, kib):
+    """Means of ns per sample over short windows: the median of them is not moved by what the host does now and then."""
+    target = subprocess.Popen([os.path.join(args.build, "bench/depth"), str(depth), str(kib)])
     with tempfile.TemporaryDirectory() as tmp:
+        rec = subprocess.Popen([args.frameperf, "record", "-q", "-o", f"{tmp}/s", "-F", "5000", "-p", str(target.pid)],
+                               stderr=subprocess.DEVNULL)
+        time.sleep(2)
+        names = {p["id"]: p.get("name") for p in json.loads(sh("bpftool", "-j", "prog", "show").stdout or "[]")}
+        path = next(p for p in glob.glob(f"/proc/{rec.pid}/fdinfo/*")
+                    if names.get(int(fdinfo(p).get("prog_id", -1))) == "fperf_sample")
+        last, means, end = fdinfo(path), [], time.monotonic() + 4
         while time.monotonic() < end:
+            time.sleep(0.05)
+            info = fdinfo(path)
+            count = int(info["run_cnt"]) - int(last["run_cnt"])
+            if count > 20:
+                means.append((int(info["run_time_ns"]) - int(last["run_time_ns"])) / count)
+                last = info
+        rec.send_signal(signal.SIGINT)
+        rec.wait()
+    target.kill()
+    target.wait()
+    return means
+
+
+def bench_depth(args):
+    print("\n| stack frames | caches | ns/sample, median of windows | best fifth |\n|---|---|---|---|")
+    subprocess.run(["sysctl", "-q", "kernel.bpf_stats_enabled=1"], check=True)
+    for kib in (0, 4096):
+        for depth in (2, 17, 57):
+            means = sorted(depth_means(args, depth, kib))
+            if means:
+                print(f"| {depth + 4} | {'filled by the program' if kib else 'warm'} | {statistics.median(means):.0f} | "
+                      f"{means[len(means) // 5]:.0f} |")
+                sys.stdout.flush()
+    subprocess.run(["sysctl", "-q", "kernel.bpf_stats_enabled=0"], check=True)
+
+
+class Swaps:
+    """Presents of games, seen by a uprobe of the kernel's own tracer in a trace buffer of ours: it costs the same whether we
+    record or not."""
+
+    TRACING = "/sys/kernel/tracing"
+
+    def __init__(self):
+        offset = next(l.split()[0] for l in sh("nm", "-D", SWAP).stdout.splitlines() if l.endswith(" T glXSwapBuffers"))
+        if not os.path.exists(f"{self.TRACING}/uprobe_events"):
+            subprocess.run(["mount", "-t", "tracefs", "tracefs", self.TRACING], check=True)
+        self.event = f"fpbench/swap_{os.getpid()}"
+        self.instance = f"{self.TRACING}/instances/fpbench_{os.getpid()}"
+        write_event(f"{self.TRACING}/uprobe_events", f"p:{self.event} {SWAP}:0x{offset}")
+        os.mkdir(self.instance)
+        write_event(f"{self.instance}/trace_clock", "mono")
+        write_event(f"{self.instance}/buffer_size_kb", "8192")
+        write_event(f"{self.instance}/events/{self.event}/enable", "1")
+
+    def finish(self, tids):
+        """Times in s of those by these threads, and the end of it all."""
+        write_event(f"{self.instance}/events/{self.event}/enable", "0")
+        with open(f"{self.instance}/trace", encoding="utf-8", errors="replace") as file:
+            rows = re.findall(r"^.{16}-(\d+)\s+\[\d+\].*?\s(\d+\.\d+): swap_", file.read(), re.M)
+        os.rmdir(self.instance)
+        write_event(f"{self.TRACING}/uprobe_events", f"-:{self.event}")
+        return [float(time_s) for tid, time_s in rows if int(tid) in tids]
+
+
+def toggle(pid, end, tool, rng):
+    """Starts and stops the tool at random until `end`. Returns (from, to, on); attaching and writing out are no part of a
+    span."""
+    spans = []
+    with tempfile.TemporaryDirectory() as tmp:
+        while time.monotonic() < end and os.path.exists(f"/proc/{pid}"):
             on = rng.random() < 0.5
-            length = rng.uniform(0.6, 1.2)
             rec = None
             if on:
                 rec = subprocess.Popen([w.replace("@OUT@", f"{tmp}/s").replace("@PID@", str(pid)) for w in tool],
                                        stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-                time.sleep(0.6)  # attaching is not what is measured
+                time.sleep(ATTACH_S)
             start = time.monotonic()
-            time.sleep(length)
+            time.sleep(rng.uniform(0.8, 1.6))
             spans.append((start, time.monotonic(), on))
             if rec:
                 rec.send_signal(signal.SIGINT)
                 rec.wait()
-                time.sleep(0.2)
+                time.sleep(0.1)
+    return spans
 
 
-def bench_onoff(args):
-    tools = {"frameperf, everything on": [args.frameperf, "record", "-q", "-o", "@OUT@", "-p", "@PID@", "-F", str(args.hz)],
-             "perf record, fp": ["perf", "record", "-q", "-B", "-N", "-e", "cpu-clock", "-F", "999", "-g", "-o", "@OUT@", "-p", "@PID@"],
-             "perf record, dwarf 16 KB": ["perf", "record", "-q", "-B", "-N", "-e", "cpu-clock", "-F", "999", "--call-graph",
-                                          "dwarf,16384", "-o", "@OUT@", "-p", "@PID@"]}
+def pieces(times, spans, replay):
+    """Pieces of a run that lie inside one span: (place in the scene, log of the mean frame time, on). The place is the number
+    of the frame where every run draws the same frames, else the time."""
+    found, first = [], 0
+    for last in range(1, len(times)):
+        wall = times[last] - times[first]
+        if (last - first < PIECE_FRAMES) if replay else (wall < PIECE_S):
+            continue
+        on = [span[2] for span in spans if span[0] <= times[first] and times[last] <= span[1]]
+        if on:
+            place = first if replay else int((times[first] - times[0]) / PLACE_S)
+            found.append((place, math.log(wall / (last - first)), on[0]))
+        first = last
+    return found
+
+
+def cost_of(runs):
+    """Share by which frames take longer when on: least squares with a term for each run and one for each place in the
+    scene, which is the same in every run of a replay. None when the places cannot be told from the tool."""
+    rows = [(number, *piece) for number, run in enumerate(runs) for piece in run]
+    y, x = [row[2] for row in rows], [float(row[3]) for row in rows]
+    for values in (y, x):
+        for _ in range(40):
+            for key in (0, 1):
+                sums = {}
+                for row, value in zip(rows, values):
+                    total = sums.setdefault(row[key], [0.0, 0])
+                    total[0] += value
+                    total[1] += 1
+                for i, row in enumerate(rows):
+                    values[i] -= sums[row[key]][0] / sums[row[key]][1]
+    square = sum(v * v for v in x)
+    return 100 * (math.exp(sum(a * b for a, b in zip(x, y)) / square) - 1) if square > 1e-6 else None
+
+
+def interval(runs):
+    """95 % of the costs of samples of the runs, drawn with replacement."""
+    rng = random.Random(1)
+    costs = [cost_of([rng.choice(runs) for _ in runs]) for _ in range(100)]
+    costs = sorted(c for c in costs if c is not None)
+    return (costs[len(costs) // 40], costs[-1 - len(costs) // 40]) if costs else (math.nan, math.nan)
+
+
+def one_run(args, game, tool, rng):
+    swaps, times, spans = Swaps(), [], []
+    replay = game.startswith("dsda")  # draws the same frames in each run, and ends by itself
+    runner = play(game, args.seconds + 10)
+    try:
+        pid = game_pid(game, runner)
+        if not replay:
+            time.sleep(3)
+        tids = {int(tid) for tid in os.listdir(f"/proc/{pid}/task")}
+        spans = toggle(pid, time.monotonic() + args.seconds, tool, rng)
+        runner.terminate()
+        runner.wait()
+    finally:
+        times = swaps.finish(tids)
+    return pieces(times, spans, replay), sum(1 for a, b in zip(spans, spans[1:]) if a[2] != b[2])
+
+
+def bench_frame_times(args):
+    perf = ["perf", "record", "-q", "-B", "-N", "-e", "cpu-clock", "-F", "999"]
+    sched = ["-e", "sched:sched_switch", "-e", "sched:sched_wakeup", "-e", "sched:sched_waking"]
+    where = ["-o", "@OUT@", "-p", "@PID@"]
+    tools = {"frameperf, everything on": [args.frameperf, "record", "-q", "-F", str(args.hz), *where],
+             "perf record, fp": [*perf, "-g", *where],
+             "perf record, fp + sched events, system-wide": [*perf, *sched, "-g", "-a", "-o", "@OUT@"],
+             "perf record, dwarf 16 KB": [*perf, "--call-graph", "dwarf,16384", *where]}
     rng = random.Random(args.seed)
-    print("\n| game | tool | frame time off | on | cost, median of runs | runs | switches |\n|---|---|---|---|---|---|---|")
+    print("\n| game | tool | frame time off | cost when on | 95 % of resampled runs | runs | switches | pieces off, on |")
+    print("|---|---|---|---|---|---|---|---|")
     for game in args.games:
         for name, tool in tools.items():
             if args.tool not in name:
                 continue
-            costs, offs, ons, switches = [], [], [], 0
-            for _ in range(args.runs):
-                runner = play(game, args.seconds + 12)
-                pid = game_pid(game)
-                time.sleep(3)
-                spans = []
-                with tempfile.TemporaryDirectory() as tmp:
-                    child = os.fork()
-                    if child == 0:
-                        times = swap_times(tmp, pid, args.seconds)
-                        with open(f"{tmp}/times", "w", encoding="ascii") as file:
-                            json.dump(times, file)
-                        os._exit(0)
-                    time.sleep(0.5)
-                    toggle(args, pid, args.seconds - 1.5, tool, rng, spans)
-                    os.waitpid(child, 0)
-                    times = json.load(open(f"{tmp}/times", encoding="ascii"))
-                runner.terminate()
-                runner.wait()
-                means = {True: [], False: []}
-                for start, end, on in spans:
-                    inside = [t for t in times if start <= t <= end]
-                    if len(inside) > 20:
-                        means[on].append((inside[-1] - inside[0]) / (len(inside) - 1))
-                switches += sum(1 for a, b in zip(spans, spans[1:]) if a[2] != b[2])
-                if means[True] and means[False]:
-                    off, on = statistics.median(means[False]), statistics.median(means[True])
-                    costs.append(100 * (on / off - 1))
-                    offs.append(off)
-                    ons.append(on)
-            if costs:
-                print(f"| {game} | {name} | {1e3 * statistics.median(offs):.3f} ms | {1e3 * statistics.median(ons):.3f} ms | "
-                      f"{statistics.median(costs):+.2f} % ({min(costs):+.1f} … {max(costs):+.1f}) | {len(costs)} | {switches} |")
-                sys.stdout.flush()
+            done = [one_run(args, game, tool, rng) for _ in range(args.runs * (3 if game.startswith("dsda") else 1))]
+            runs = [run for run, _ in done if run]
+            off = [math.exp(piece[1]) for run in runs for piece in run if not piece[2]]
+            on = sum(1 for run in runs for piece in run if piece[2])
+            cost = cost_of(runs) if off and on else None
+            if cost is None:
+                print(f"| {game} | {name} | too few frames |  |  | {len(runs)} |  |  |")
+                continue
+            low, high = interval(runs)
+            print(f"| {game} | {name} | {1e3 * statistics.median(off):.3f} ms | {cost:+.2f} % | {low:+.1f} … {high:+.1f} % | "
+                  f"{len(runs)} | {sum(switches for _, switches in done)} | {len(off)}, {on} |")
+            sys.stdout.flush()
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("what", nargs="*", default=["cost", "size", "onoff"])
+    parser.add_argument("what", nargs="*", default=["cost", "depth", "size", "frame-times"])
     parser.add_argument("--build", default=os.path.join(TOP, "build"))
     parser.add_argument("--games", default="neverball,minetest", type=lambda s: s.split(","))
     parser.add_argument("--seconds", type=int, default=20)
     parser.add_argument("--runs", type=int, default=5)
-    parser.add_argument("--tool", default="", help="onoff: only tools whose name holds this")
+    parser.add_argument("--tool", default="", help="frame-times: only tools whose name holds this")
     parser.add_argument("--hz", type=int, default=1000)
     parser.add_argument("--seed", type=int, default=1)
     args = parser.parse_args()
@@ -233,7 +353,7 @@ def main():
     if os.geteuid() != 0:
         sys.exit("needs root")
     for what in args.what:
-        {"cost": bench_cost, "size": bench_size, "onoff": bench_onoff}[what](args)
+        {"cost": bench_cost, "depth": bench_depth, "size": bench_size, "frame-times": bench_frame_times}[what](args)
 
 
 main()
