@@ -84,7 +84,7 @@ $(BUILD)/targets/plugin.so: tests/live/targets/plugin.c tests/live/targets/spin.
 
 # A program built like a game that injects known faults, as games are built: without frame pointers and with.
 workload_sources := $(wildcard tests/workloads/game*.c)
-workloads        := $(BUILD)/workloads/game-fp $(BUILD)/workloads/game-nofp
+workloads        := $(BUILD)/workloads/game-fp $(BUILD)/workloads/game-nofp $(BUILD)/workloads/stall
 workload_flags    = -std=gnu17 -D_GNU_SOURCE -O2 -g -fno-optimize-sibling-calls -rdynamic -pthread \
 		    $(filter-out -Wmissing-prototypes,$(warnings))
 $(BUILD)/workloads/game-fp: $(workload_sources) tests/workloads/game.h
@@ -102,6 +102,11 @@ $(BUILD)/workloads/hog: tests/workloads/hog.c
 $(BUILD)/workloads/slower.so: tests/workloads/slower.c
 	@mkdir -p $(@D)
 	$(CC) -std=gnu17 -D_GNU_SOURCE -O2 -g -fPIC -shared $(filter-out -Wmissing-prototypes,$(warnings)) $< -ldl -pthread -o $@
+
+# One fault at a known moment, for what lies in wait.
+$(BUILD)/workloads/stall: tests/workloads/stall.c
+	@mkdir -p $(@D)
+	$(CC) $(workload_flags) -fomit-frame-pointer $< -o $@
 
 # Programs of the live tests that use our own library.
 live_programs := $(patsubst tests/live/%.c,$(BUILD)/live/%,$(wildcard tests/live/*.c))

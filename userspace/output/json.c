@@ -434,6 +434,7 @@ json_t *fperf_json__report(struct json_build *build, const struct fperf_report *
 	json_build__set(build, root, "session", session_object(build, report));
 	json_build__set(build, root, "sources", sources_array(build, report->session));
 	json_build__set(build, root, "quality", quality_object(build, report));
+	fperf_json__incident(build, root, report);
 	json_build__set(build, root, "frames", frames_object(build, report));
 	for (size_t i = 0; i < analysis->slow_count; i++) {
 		const struct fperf_slow_frame *frame = &analysis->slow[i];

@@ -118,7 +118,7 @@ json_t *json_build__thread(struct json_build *build, const struct fperf_thread_r
 	return object;
 }
 
-static json_t *place_object(struct json_build *build, const struct fperf_place *place)
+json_t *json_build__place(struct json_build *build, const struct fperf_place *place)
 {
 	json_t *object = json_build__object(build);
 
@@ -138,8 +138,8 @@ static json_t *verdict_object(struct json_build *build, const struct fperf_verdi
 	}
 	json_build__set(build, object, "cause", json_build__text(build, fperf_cause__name(verdict->cause)));
 	json_build__set(build, object, "thread", json_build__thread(build, &verdict->thread));
-	json_build__set(build, object, "place", place_object(build, &verdict->place));
-	json_build__set(build, object, "leaf", place_object(build, &verdict->leaf));
+	json_build__set(build, object, "place", json_build__place(build, &verdict->place));
+	json_build__set(build, object, "leaf", json_build__place(build, &verdict->leaf));
 	json_build__set(build, object, "by", by);
 	json_build__set(build, object, "excess_ns", json_build__u64(build, verdict->excess_ns));
 	json_build__set(build, object, "share", json_build__share(build, verdict->share));
@@ -159,7 +159,7 @@ static json_t *chain_array(struct json_build *build, const struct fperf_slow_fra
 		json_build__set(build, object, "to_ns", json_build__u64(build, link->to_ns));
 		json_build__set(build, object, "state",
 				json_build__text(build, fperf_state__name(link->state)));
-		json_build__set(build, object, "place", place_object(build, &link->place));
+		json_build__set(build, object, "place", json_build__place(build, &link->place));
 		json_build__set(build, object, "by",
 				link->by.thread ? json_build__thread(build, &link->by)
 						: json_build__null(build));

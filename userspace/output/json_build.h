@@ -3,6 +3,7 @@
 #ifndef FPERF_OUTPUT_JSON_BUILD_H
 #define FPERF_OUTPUT_JSON_BUILD_H
 
+#include "analyze/incident.h"
 #include "output/output.h"
 
 #include <jansson.h>
@@ -29,6 +30,11 @@ void json_build__set_any_key(struct json_build *build, json_t *object, const cha
 void json_build__add(struct json_build *build, json_t *array, json_t *value);
 
 json_t *json_build__thread(struct json_build *build, const struct fperf_thread_ref *thread);
+
+json_t *json_build__place(struct json_build *build, const struct fperf_place *place);
+
+/* Sets `trigger` and `stall`. */
+void fperf_json__incident(struct json_build *build, json_t *root, const struct fperf_report *report);
 
 /* One element of slow_frames: verdict, chain, ledger. `chosen`: only some frames were asked to have a chain
  * and a ledger, so that a frame without has no such key. */

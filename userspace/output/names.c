@@ -151,3 +151,15 @@ const char *fperf_effort_reason__words(unsigned int reason)
 	return reason < FPERF_EFFORT_REASONS ? effort_names[reason].words
 					     : "for a reason this version does not know";
 }
+
+const char *fperf_trigger__key(unsigned int kind)
+{
+	static const char *const names[] = {
+		[FPERF_TRIGGER_FRAME] = "frame",	 [FPERF_TRIGGER_STALL] = "stall",
+		[FPERF_TRIGGER_HITCHES] = "hitches",	 [FPERF_TRIGGER_MARK] = "mark",
+		[FPERF_TRIGGER_RUN_QUEUE] = "run-queue", [FPERF_TRIGGER_SIGNAL] = "signal",
+		[FPERF_TRIGGER_COMMAND] = "command",	 [FPERF_TRIGGER_WORST] = "worst",
+	};
+
+	return pick(names, COUNT(names), kind);
+}

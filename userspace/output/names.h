@@ -20,4 +20,7 @@ const char *fperf_outcome__words(unsigned int outcome);
 const char *fperf_effort_reason__key(unsigned int reason);   /* "bpf", "recorder", "low_fps", ... */
 const char *fperf_effort_reason__words(unsigned int reason); /* "the BPF programs took more than allowed" */
 
+/* "stall": what kind of trigger; "unknown" for a number that is none. */
+const char *fperf_trigger__key(unsigned int kind);
+
 #endif

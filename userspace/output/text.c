@@ -144,6 +144,7 @@ static int text_write(const struct fperf_report *report, FILE *stream, struct fp
 		ret = write_frame(report, &paint, err);
 	} else {
 		fperf_text__overview(report, &paint);
+		ret = fperf_text__incident(report, &paint, err);
 		fperf_text__explain(report, &paint);
 		fperf_text__worst(report, &paint);
 		fperf_text__causes(report, &paint);

@@ -6,6 +6,9 @@
 #include "output/paint.h"
 
 void fperf_text__overview(const struct fperf_report *report, const struct fperf_paint *paint);
+/* Fails when out of memory. */
+int fperf_text__incident(const struct fperf_report *report, const struct fperf_paint *paint,
+			 struct fperf_error *err);
 void fperf_text__worst(const struct fperf_report *report, const struct fperf_paint *paint);
 void fperf_text__causes(const struct fperf_report *report, const struct fperf_paint *paint);
 void fperf_text__hot(const struct fperf_report *report, const struct fperf_paint *paint);
