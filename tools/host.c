@@ -125,3 +125,19 @@ int fperf_host__write_overhead(struct fperf_writer *writer, struct fperf_error *
 		   : fperf_writer__meta_u64(writer, FPERF_META_RECORDER_MAX_RSS,
 					    (uint64_t)usage.ru_maxrss * 1024, err);
 }
+
+uint64_t fperf_host__memory_peak(pid_t pid)
+{
+	char path[64], line[256];
+	unsigned long long kib = 0;
+	FILE *file;
+
+	snprintf(path, sizeof(path), "/proc/%d/status", (int)pid);
+	file = fopen(path, "re");
+	while (file && fgets(line, sizeof(line), file))
+		if (sscanf(line, "VmHWM: %llu kB", &kib) == 1)
+			break;
+	if (file)
+		fclose(file);
+	return (uint64_t)kib * 1024;
+}

@@ -15,4 +15,7 @@ int fperf_host__write_target(struct fperf_writer *writer, pid_t pid, struct fper
 /* The recorder's own CPU time and memory, at the end. */
 int fperf_host__write_overhead(struct fperf_writer *writer, struct fperf_error *err);
 
+/* Largest resident memory that a process had until now, in bytes; 0 when it has ended. */
+uint64_t fperf_host__memory_peak(pid_t pid);
+
 #endif

@@ -1,9 +1,12 @@
 /* frameperf record */
+#include "analyze/analysis.h"
 #include "base/clock.h"
 #include "capture/capture.h"
 #include "child.h"
 #include "flight.h"
+#include "frameperf/meta.h"
 #include "host.h"
+#include "live.h"
 #include "output/names.h"
 #include "output/paint.h"
 #include "record_options.h"
@@ -43,6 +46,7 @@ struct recording {
 	struct fperf_capture_status status;
 	char path[PATH_MAX];
 	uint64_t start_ns, end_ns;
+	uint64_t memory_peak; /* of the first process, in bytes */
 	const char *end_reason;
 };
 
@@ -154,14 +158,40 @@ static int flight_open(struct recording *recording, struct fperf_capture_options
 	return 0;
 }
 
-static int begin(struct recording *recording, struct fperf_error *err)
+/* Below level 2, records go through an analysis first. */
+static int writer_open(struct recording *recording, struct fperf_error *err)
 {
-	const struct fperf_record_config *config = recording->config;
-	struct fperf_writer_options writer_options = {
+	struct fperf_writer_options options = {
 		.path = recording->path,
 		.owner_uid = recording->invoker.uid,
 		.owner_gid = recording->invoker.gid,
 	};
+	const struct fperf_live_options live = {
+		.path = recording->path,
+		.owner_uid = recording->invoker.uid,
+		.owner_gid = recording->invoker.gid,
+		.level = recording->config->level,
+		.log = &recording->log,
+	};
+	struct fperf_error late;
+	struct fperf_sink sink;
+	int ret;
+
+	if (recording->config->level == FPERF_LEVEL_EVENTS)
+		return fperf_writer__open(&options, &recording->writer, err);
+	ret = fperf_live__open(&live, &sink, err);
+	if (ret)
+		return ret;
+	options.sink = &sink;
+	ret = fperf_writer__open(&options, &recording->writer, err);
+	if (ret)
+		sink.ops->close(sink.self, &late);
+	return ret;
+}
+
+static int begin(struct recording *recording, struct fperf_error *err)
+{
+	const struct fperf_record_config *config = recording->config;
 	struct fperf_capture_options options = {
 		.pids = recording->pids.pids,
 		.pid_count = recording->pids.count,
@@ -182,7 +212,7 @@ static int begin(struct recording *recording, struct fperf_error *err)
 	if (config->flight.span_ns)
 		ret = flight_open(recording, &options, err);
 	else
-		ret = fperf_writer__open(&writer_options, &recording->writer, err);
+		ret = writer_open(recording, err);
 	if (ret < 0)
 		return ret;
 	ret = fperf_host__write(recording->writer, config, err);
@@ -190,6 +220,15 @@ static int begin(struct recording *recording, struct fperf_error *err)
 		return ret;
 	options.writer = recording->writer;
 	return fperf_capture__start(&options, &recording->capture, err);
+}
+
+/* The kernel keeps the peak, but only as long as the process is there. */
+static void look_at_memory(struct recording *recording)
+{
+	uint64_t peak = recording->pids.count ? fperf_host__memory_peak(recording->pids.pids[0]) : 0;
+
+	if (peak > recording->memory_peak)
+		recording->memory_peak = peak;
 }
 
 static void show_progress(struct recording *recording, uint64_t now)
@@ -223,6 +262,7 @@ static int follow(struct recording *recording, struct fperf_error *err)
 		if (duration && duration - (now - recording->start_ns) < left)
 			left = duration - (now - recording->start_ns);
 		if (now - shown_ns >= PROGRESS_NS) {
+			look_at_memory(recording);
 			show_progress(recording, now);
 			shown_ns = now;
 		}
@@ -271,6 +311,10 @@ static int finish(struct recording *recording, int failed, struct fperf_error *e
 		ret = later.code;
 	}
 	fperf_capture__status(recording->capture, &recording->status);
+	look_at_memory(recording);
+	if (recording->memory_peak)
+		fperf_writer__meta_u64(recording->writer, FPERF_META_MEMORY_PEAK, recording->memory_peak,
+				       &later);
 	if (fperf_host__write_overhead(recording->writer, &later) < 0 && !ret) {
 		*err = later;
 		ret = later.code;

@@ -189,7 +189,7 @@ static int events_analyse(struct run *run, struct fperf_error *err)
 	uint64_t from_ns = options->sums_from_ns ? options->sums_from_ns : options->from_ns;
 	uint64_t to_ns = options->sums_to_ns ? options->sums_to_ns : options->to_ns;
 
-	run->model->sched_lossy |= options->goes_on;
+	run->model->sched_lossy |= options->window_ns != 0;
 	analysis->holds = (struct fperf_holds){true, true, true, true, true, true};
 	if (fperf_freq__build(run->freq, analysis->session, err) ||
 	    fperf_series__find(analysis, options, err) ||
@@ -216,11 +216,13 @@ static int run_all(struct run *run, struct fperf_symbolizer *symbolizer, struct 
 	struct fperf_analysis *analysis = run->analysis;
 	int failed;
 
-	if (fperf_model__build(run->model, analysis->session, symbolizer, err))
+	if (fperf_model__build(run->model, analysis->session, symbolizer, run->options->window_ns, err))
 		return err->code;
 	analysis->start_ns = run->model->start_ns;
 	analysis->end_ns = run->model->end_ns;
-	analysis->level = fperf_results__level(analysis->session);
+	/* A window has the level that the recording will have, and all its events. */
+	analysis->level =
+		run->options->window_ns ? FPERF_LEVEL_EVENTS : fperf_results__level(analysis->session);
 	analysis->memory_peak_bytes = fperf_session__meta_u64(analysis->session, FPERF_META_MEMORY_PEAK, 0);
 	fperf_results__lost(analysis->session, analysis->lost);
 	failed = analysis->level < FPERF_LEVEL_EVENTS ? fperf_results__read(analysis, run->options, err)

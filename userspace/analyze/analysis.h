@@ -202,7 +202,9 @@ struct fperf_analysis_options {
 	/* Samples outside of this do not count for hot functions and the quality of stacks; 0, 0: all do.
 	 * For windows of a recording that goes on, of which frames next to them must be known too. */
 	uint64_t sums_from_ns, sums_to_ns;
-	bool goes_on;	/* threads that wait at the end may have no interval for that yet */
+	/* Not 0: the recording goes on, and what is before this time was forgotten. Threads that wait at the
+	 * end may have no interval for that yet. */
+	uint64_t window_ns;
 	bool per_frame; /* also fill ledgers[] and frame_hot[]: what comparisons need */
 };
 

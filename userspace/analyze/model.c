@@ -329,7 +329,7 @@ uint64_t fperf_model__hits_per_sample(const struct fperf_model *model, uint64_t 
 }
 
 int fperf_model__build(struct fperf_model *model, const struct fperf_session *session,
-		       struct fperf_symbolizer *symbolizer, struct fperf_error *err)
+		       struct fperf_symbolizer *symbolizer, uint64_t earliest_ns, struct fperf_error *err)
 {
 	const char *event;
 
@@ -350,6 +350,8 @@ int fperf_model__build(struct fperf_model *model, const struct fperf_session *se
 	if (!fperf_vec__push(&model->stacks, &model->stack_count, &model->stack_capacity)) /* index 0 */
 		return fperf_error__no_memory(err, "the stacks of the session");
 	bounds_find(model);
+	if (model->start_ns < earliest_ns)
+		model->start_ns = earliest_ns;
 	sched_find(model);
 	if (timelines_create(model, err) || lives_find(model, err) || renames_build(model, err))
 		return err->code;

@@ -90,9 +90,10 @@ struct fperf_model {
 	bool no_memory; /* a cache could not grow: the run fails in the end */
 };
 
-/* Arranges the session. The caller frees with fperf_model__free() also after a failure. */
+/* Arranges the session; `earliest_ns`: what is before it was forgotten, 0: nothing was. The caller frees with
+ * fperf_model__free() also after a failure. */
 int fperf_model__build(struct fperf_model *model, const struct fperf_session *session,
-		       struct fperf_symbolizer *symbolizer, struct fperf_error *err);
+		       struct fperf_symbolizer *symbolizer, uint64_t earliest_ns, struct fperf_error *err);
 void fperf_model__free(struct fperf_model *model);
 
 /* Sorts threads into groups by name; the presenting thread and main threads stay alone. */

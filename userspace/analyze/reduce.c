@@ -4,6 +4,7 @@
 #include "analyze/reduce_internal.h"
 #include "analyze/series.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -62,6 +63,21 @@ void fperf_reducer__free(struct fperf_reducer *reducer)
 	free(reducer->cpus);
 	free(reducer->hot);
 	free(reducer);
+}
+
+int fperf_reducer__restart(struct fperf_reducer *reducer, const struct fperf_reduced_sink *sink,
+			   struct fperf_error *err)
+{
+	fperf_strtab__free(reducer->described);
+	reducer->described = fperf_strtab__new();
+	memset(reducer->losses_said, 0, sizeof(reducer->losses_said));
+	reducer->sink = *sink;
+	return reducer->described ? 0 : fperf_error__no_memory(err, "what is kept of the recording");
+}
+
+uint64_t fperf_reducer__frames(const struct fperf_reducer *reducer)
+{
+	return reducer->times.values;
 }
 
 uint64_t fperf_reducer__budget(const struct fperf_reducer *reducer)
@@ -287,9 +303,9 @@ int fperf_reducer__window(struct fperf_reducer *reducer, const struct fperf_anal
 	reducer->budget_ns = analysis->summary.budget_ns;
 	reducer->budget_chosen = analysis->summary.budget_chosen;
 	if (analysis->summary.marker[0])
-		reducer->marker = fperf_reducer__text(reducer, analysis->summary.marker);
+		snprintf(reducer->marker, sizeof(reducer->marker), "%s", analysis->summary.marker);
 	if (analysis->summary.surface[0])
-		reducer->surface = fperf_reducer__text(reducer, analysis->summary.surface);
+		snprintf(reducer->surface, sizeof(reducer->surface), "%s", analysis->summary.surface);
 	reducer->anomalies += analysis->summary.time_anomalies;
 	reducer->samples += analysis->samples;
 	for (size_t i = 0; i < FPERF_STACK_OUTCOMES; i++)

@@ -35,6 +35,13 @@ int fperf_reducer__sums(struct fperf_reducer *reducer, uint64_t now_ns, struct f
 int fperf_reducer__describe(struct fperf_reducer *reducer, const struct fperf_session *session,
 			    uint64_t now_ns, struct fperf_error *err);
 
+/* From now on records go elsewhere: what describes the recording is said again. Only at level 0, whose
+ * records refer to nothing that was written before. */
+int fperf_reducer__restart(struct fperf_reducer *reducer, const struct fperf_reduced_sink *sink,
+			   struct fperf_error *err);
+
+uint64_t fperf_reducer__frames(const struct fperf_reducer *reducer); /* taken until now */
+
 /* The budget that fits all frames until now; 0: too few. */
 uint64_t fperf_reducer__budget(const struct fperf_reducer *reducer);
 

@@ -41,7 +41,7 @@ struct fperf_reducer {
 	struct fperf_histogram times;
 	uint64_t slow, jank, big_jank, anomalies, budget_ns;
 	bool budget_chosen;
-	uint32_t marker, surface; /* strings */
+	char marker[256], surface[32];
 	uint64_t cause_frames[FPERF_CAUSES], cause_ns[FPERF_CAUSES];
 
 	/* sums */

@@ -305,9 +305,9 @@ static void frame_facts(struct facts *facts)
 	fact(facts, FPERF_FACT_JANK, 0, reducer->jank);
 	fact(facts, FPERF_FACT_BIG_JANK, 0, reducer->big_jank);
 	fact(facts, FPERF_FACT_TIME_ANOMALIES, 0, reducer->anomalies);
-	fact(facts, FPERF_FACT_MARKER, 0, reducer->marker);
-	if (reducer->surface)
-		fact(facts, FPERF_FACT_SURFACE, 0, reducer->surface);
+	fact(facts, FPERF_FACT_MARKER, 0, fperf_reducer__text(facts->reducer, reducer->marker));
+	if (reducer->surface[0])
+		fact(facts, FPERF_FACT_SURFACE, 0, fperf_reducer__text(facts->reducer, reducer->surface));
 	for (uint32_t cause = 0; cause < FPERF_CAUSES; cause++)
 		if (reducer->cause_frames[cause])
 			fact(facts, FPERF_FACT_CAUSE_FRAMES, cause, reducer->cause_frames[cause]);

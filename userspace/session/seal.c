@@ -139,14 +139,15 @@ static int table_replace(struct fperf_session_table *table, const struct fperf_s
 static int table_order(struct fperf_session *session, struct fperf_session_table *table,
 		       const struct fperf_schema_type *schema, struct fperf_error *err)
 {
-	size_t meanwhile = table->count * (schema->size + sizeof(struct sort_item));
+	size_t meanwhile = table->count * (schema->size + sizeof(struct sort_item)), capacity;
 	int ret = fperf_session__account(session, meanwhile, err);
 
 	if (ret)
 		return ret;
+	capacity = table->capacity;
 	ret = schema->time != FPERF_SCHEMA_NO_OFFSET ? table_sort(table, schema, err)
 						     : table_replace(table, schema, err);
-	session->used -= meanwhile;
+	session->used -= meanwhile + (capacity - table->capacity) * schema->size;
 	return ret;
 }
 

@@ -38,6 +38,17 @@ int fperf_session__add(struct fperf_session *session, enum fperf_record_type typ
  * failures, (process, start, from_ns) of mappings. The reader calls it. */
 int fperf_session__seal(struct fperf_session *session, struct fperf_error *err);
 
+/* For a session that is a window over a recording: drops samples, off-CPU intervals, marks and counters that
+ * ended before `before_ns`, and of clocks what is not the last of its kind on its CPU. Everything else stays.
+ * Must be sealed, and is sealed again after more is added. */
+void fperf_session__forget(struct fperf_session *session, uint64_t before_ns);
+
+/* Bytes of memory that its records take. */
+size_t fperf_session__bytes(const struct fperf_session *session);
+
+/* Memory from which on fperf_session__add() fails with -EFBIG. */
+void fperf_session__set_limit(struct fperf_session *session, size_t bytes);
+
 /* Reads a whole file. Damage is not an error: what is readable is read, and *damage tells. Errors: cannot be
  * opened, is no session file, major version too new, out of memory. Memory is bounded by `limit` bytes (0: 2
  * GiB), beyond which -EFBIG. The caller frees *session. */

@@ -16,6 +16,9 @@ struct fperf_sink_ops {
 		     bool last, struct fperf_error *err);
 
 	/* Each may be NULL. */
+	/* Takes every record as it comes (struct fperf_rec_TYPE, borrowed), and no chunks are made of them.
+	 */
+	int (*record)(void *self, uint32_t type, const void *record, struct fperf_error *err);
 	int (*flushed)(void *self, struct fperf_error *err); /* everything that waited has been handed over */
 	int (*sync)(void *self, struct fperf_error *err);
 	int (*close)(void *self, struct fperf_error *err); /* also frees; called once */

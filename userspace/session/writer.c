@@ -298,6 +298,8 @@ static int record_add(struct fperf_writer *writer, enum fperf_record_type type, 
 
 	if (ret)
 		return ret;
+	if (writer->sink.ops->record)
+		return writer->sink.ops->record(writer->sink.self, type, record, err);
 	waiting = pending_bytes(&writer->pending[type], schema);
 	if (writer->failed && (!schema->closing || waiting >= CLOSING_BYTES)) {
 		writer->lost[type]++;
@@ -480,7 +482,7 @@ int fperf_writer__close(struct fperf_writer *writer, struct fperf_error *err)
 	ret = fperf_writer__flush(writer, false, err);
 	/* After a failure what is left of the reserve may still take the end; that it does not was told. */
 	losses_add(writer, &late);
-	if (!write_all(writer, &late))
+	if (!writer->sink.ops->record && !write_all(writer, &late))
 		end_write(writer, &late);
 	if (writer->sink.ops->close && writer->sink.ops->close(writer->sink.self, &late) && !ret) {
 		*err = late;

@@ -45,6 +45,9 @@ int fperf_symbolizer__new(const struct fperf_session *session, const struct fper
 			  struct fperf_symbolizer **symbolizer, struct fperf_error *err);
 void fperf_symbolizer__free(struct fperf_symbolizer *symbolizer);
 
+/* After records were added to the session: takes in new modules and names. What was resolved stays so. */
+int fperf_symbolizer__refresh(struct fperf_symbolizer *symbolizer, struct fperf_error *err);
+
 /* The names of one stack frame, innermost inlined function first; always at least one. `process` is the
  * session-wide process id (for JIT names), 0 if not known. Results are cached; `*symbols` stays valid until
  * the free. Return addresses are looked up at address - 1, interrupted pcs as they are. Broken debug

@@ -188,6 +188,52 @@ static int module_add(struct fperf_symbolizer *symbolizer, const struct fperf_re
 	return fperf_map__set(&symbolizer->module_by_id, record->id, symbolizer->module_count - 1);
 }
 
+static void jits_free(struct fperf_symbolizer *symbolizer)
+{
+	for (size_t i = 0; i < symbolizer->jit_count; i++) {
+		fperf_range_table__free(&symbolizer->jits[i].names);
+		fperf_map__free(&symbolizer->jits[i].chains);
+	}
+	symbolizer->jit_count = 0;
+	fperf_map__free(&symbolizer->jit_by_process);
+}
+
+/* Names of the kernel and of generated code come from records, of which there may be more now. */
+static int modules_refresh(struct fperf_symbolizer *symbolizer)
+{
+	const struct fperf_rec_module *records;
+	size_t count;
+	uint64_t index;
+
+	records = fperf_session__records(symbolizer->session, FPERF_RECORD_MODULE, &count);
+	for (size_t i = 0; records && i < count; i++) {
+		struct fperf_module *module;
+
+		if (!fperf_map__get(&symbolizer->module_by_id, records[i].id, &index)) {
+			if (module_add(symbolizer, &records[i]))
+				return -ENOMEM;
+			continue;
+		}
+		module = &symbolizer->modules[index];
+		module->record = &records[i];
+		if (records[i].kind != FPERF_MODULE_KERNEL)
+			continue;
+		fperf_range_table__free(&module->names);
+		fperf_map__free(&module->chains);
+		module->opened = false;
+	}
+	return 0;
+}
+
+int fperf_symbolizer__refresh(struct fperf_symbolizer *symbolizer, struct fperf_error *err)
+{
+	jits_free(symbolizer);
+	symbolizer->program_count = 0;
+	if (programs_gather(symbolizer) || modules_refresh(symbolizer))
+		return fperf_error__no_memory(err, "the symbolizer");
+	return 0;
+}
+
 static int symbolizer_fill(struct fperf_symbolizer *symbolizer)
 {
 	const struct fperf_rec_module *records;
@@ -238,10 +284,7 @@ void fperf_symbolizer__free(struct fperf_symbolizer *symbolizer)
 		fperf_map__free(&module->chains);
 		free(module->wanted);
 	}
-	for (size_t i = 0; i < symbolizer->jit_count; i++) {
-		fperf_range_table__free(&symbolizer->jits[i].names);
-		fperf_map__free(&symbolizer->jits[i].chains);
-	}
+	jits_free(symbolizer);
 	for (size_t i = 0; i < symbolizer->chain_count; i++)
 		free(symbolizer->chains[i].symbols);
 	free(symbolizer->modules);
@@ -250,7 +293,6 @@ void fperf_symbolizer__free(struct fperf_symbolizer *symbolizer)
 	free(symbolizer->chains);
 	free(symbolizer->programs);
 	fperf_map__free(&symbolizer->module_by_id);
-	fperf_map__free(&symbolizer->jit_by_process);
 	fperf_map__free(&symbolizer->functions);
 	fperf_map__free(&symbolizer->demangled);
 	fperf_strtab__free(symbolizer->strings);
