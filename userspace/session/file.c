@@ -64,6 +64,8 @@ static int reserve(struct fperf_file *file, size_t size)
 {
 	int ret;
 
+	if (file->max_size && (uint64_t)file->size + size + (uint64_t)RESERVE_BYTES > file->max_size)
+		return -ENOSPC;
 	if (file->no_reserve)
 		return 0;
 	do

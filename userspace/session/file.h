@@ -13,8 +13,9 @@
 struct fperf_file {
 	int fd;
 	char *path;
-	uint64_t size;	 /* bytes of whole pieces */
-	bool no_reserve; /* the file system cannot keep space in reserve */
+	uint64_t size;	   /* bytes of whole pieces */
+	uint64_t max_size; /* never grows beyond this; 0: no bound */
+	bool no_reserve;   /* the file system cannot keep space in reserve */
 };
 
 /* Creates the file, or replaces a regular file; refuses symbolic links and everything else. Only the owner

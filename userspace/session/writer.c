@@ -48,8 +48,10 @@ struct fperf_writer {
 	uint32_t string_base; /* ids of strings are from here on */
 	uint32_t tag;
 	uint32_t sequence;
-	uint32_t chunk_bytes;	   /* of memory */
-	uint64_t time_mask;	   /* clears what is below the time grain */
+	uint32_t chunk_bytes; /* of memory */
+	uint64_t time_mask;   /* clears what is below the time grain */
+	size_t wait_bytes;
+	bool closing;		   /* nothing waits any more */
 	bool failed;		   /* a write failed: only what says how it went is still taken */
 	struct fperf_error untold; /* a failure that no caller has been told of yet */
 	struct fperf_writer_stats stats;
@@ -114,19 +116,25 @@ static void tails_move(struct pending *pending, uint8_t tail, uintptr_t base)
 }
 
 static void times_of(struct fperf_chunk_header *header, const struct fperf_schema_type *schema,
-		     const struct pending *pending)
+		     const void *records, size_t count)
 {
 	if (schema->time == FPERF_SCHEMA_NO_OFFSET)
 		return;
 	header->first_ns = UINT64_MAX;
-	for (size_t i = 0; i < pending->count; i++) {
-		const char *record = (const char *)pending->records + i * schema->size;
+	for (size_t i = 0; i < count; i++) {
+		const char *record = (const char *)records + i * schema->size;
 		uint64_t from = fperf_schema__load(record, schema->time, 8);
 		uint64_t until = fperf_schema__load(record, schema->until, 8);
 
 		header->first_ns = from < header->first_ns ? from : header->first_ns;
 		header->last_ns = until > header->last_ns ? until : header->last_ns;
 	}
+}
+
+static bool may_wait(const struct fperf_writer *writer, int ret)
+{
+	return writer->wait_bytes && !writer->closing && !writer->failed &&
+	       (ret == -ENOSPC || ret == -EDQUOT);
 }
 
 /* Gives the chunk in writer->chunk to the sink. */
@@ -137,9 +145,11 @@ static int chunk_hand_over(struct fperf_writer *writer, struct fperf_error *err)
 					  writer->failed, err);
 
 	if (ret) {
-		give_up(writer);
+		if (!may_wait(writer, ret))
+			give_up(writer);
 		return ret;
 	}
+	writer->stats.waiting = false;
 	writer->sequence++;
 	writer->stats.chunks++;
 	writer->stats.raw_bytes += header->raw_size;
@@ -149,12 +159,13 @@ static int chunk_hand_over(struct fperf_writer *writer, struct fperf_error *err)
 }
 
 /* Builds header and stored payload of a chunk in writer->chunk. */
-static int chunk_build(struct fperf_writer *writer, uint32_t type, const struct pending *pending)
+static int chunk_build(struct fperf_writer *writer, uint32_t type, const struct pending *pending,
+		       size_t count)
 {
 	struct fperf_chunk_header header = {.tag = writer->tag,
 					    .type = (uint16_t)type,
 					    .sequence = writer->sequence,
-					    .count = (uint32_t)pending->count};
+					    .count = (uint32_t)count};
 	enum fperf_codec codec = FPERF_CODEC_RAW;
 	uint8_t bytes[FPERF_CHUNK_HEADER_SIZE] = {0};
 	int ret;
@@ -172,33 +183,60 @@ static int chunk_build(struct fperf_writer *writer, uint32_t type, const struct 
 	header.raw_size = (uint32_t)writer->payload.bytes.size;
 	header.stored_size = (uint32_t)(writer->chunk.size - sizeof(bytes));
 	header.payload_checksum = fperf_crc32(writer->chunk.data + sizeof(bytes), header.stored_size);
-	times_of(&header, fperf_schema__type(type), pending);
+	times_of(&header, fperf_schema__type(type), pending->records, count);
 	fperf_chunk_header__pack(&header, writer->chunk.data);
 	writer->header = header;
 	return 0;
 }
 
-/* Writes what waits of one type as one chunk. */
+/* How many of the waiting records make a chunk: all, unless they had to wait and became many. */
+static size_t slice_count(const struct fperf_writer *writer, const struct pending *pending,
+			  const struct fperf_schema_type *schema)
+{
+	size_t chunks = pending_bytes(pending, schema) / writer->chunk_bytes / 2 + 1;
+
+	return (pending->count + chunks - 1) / chunks;
+}
+
+static void slice_drop(struct pending *pending, const struct fperf_schema_type *schema, size_t count)
+{
+	pending->count -= count;
+	if (!pending->count)
+		pending_clear(pending);
+	else
+		memmove(pending->records, (char *)pending->records + count * schema->size,
+			pending->count * schema->size);
+}
+
+/* Writes what waits of one type. */
 static int chunk_write(struct fperf_writer *writer, uint32_t type, struct fperf_error *err)
 {
 	const struct fperf_schema_type *schema = fperf_schema__type(type);
 	struct pending *pending = &writer->pending[type];
 	int ret;
 
-	if (!schema || !pending->count)
-		return 0;
-	tails_move(pending, schema->tail, (uintptr_t)pending->tail.data);
-	ret = chunk_build(writer, type, pending);
-	tails_move(pending, schema->tail, -(uintptr_t)pending->tail.data);
-	if (ret) {
-		pending_lose(writer, type);
-		return fperf_error__set_errno(err, ret, "%s: %s records could not be encoded and are lost",
-					      writer->sink.name, schema->name);
+	while (schema && pending->count) {
+		size_t count = slice_count(writer, pending, schema);
+
+		tails_move(pending, schema->tail, (uintptr_t)pending->tail.data);
+		ret = chunk_build(writer, type, pending, count);
+		tails_move(pending, schema->tail, -(uintptr_t)pending->tail.data);
+		if (ret) {
+			pending_lose(writer, type);
+			return fperf_error__set_errno(err, ret,
+						      "%s: %s records could not be encoded and are lost",
+						      writer->sink.name, schema->name);
+		}
+		ret = chunk_hand_over(writer, err);
+		if (ret && may_wait(writer, ret)) {
+			writer->stats.waiting = true;
+			return 0;
+		}
+		if (ret)
+			return ret;
+		slice_drop(pending, schema, count);
 	}
-	ret = chunk_hand_over(writer, err);
-	if (!ret)
-		pending_clear(pending);
-	return ret;
+	return 0;
 }
 
 /* What others refer to has the lower number: what is written refers to nothing that is not. */
@@ -206,7 +244,8 @@ static int write_all(struct fperf_writer *writer, struct fperf_error *err)
 {
 	int ret = 0;
 
-	for (uint32_t type = 1; !ret && type < FPERF_RECORD_TYPES; type++)
+	writer->stats.waiting = false;
+	for (uint32_t type = 1; !ret && !writer->stats.waiting && type < FPERF_RECORD_TYPES; type++)
 		ret = chunk_write(writer, type, err);
 	return ret;
 }
@@ -216,10 +255,10 @@ static int write_type(struct fperf_writer *writer, uint32_t wanted, struct fperf
 {
 	int ret = 0;
 
-	for (uint32_t type = 1; !ret && type < wanted; type++)
+	for (uint32_t type = 1; !ret && !writer->stats.waiting && type < wanted; type++)
 		if (fperf_schema__type(type) && fperf_schema_types[type].time == FPERF_SCHEMA_NO_OFFSET)
 			ret = chunk_write(writer, type, err);
-	return ret ? ret : chunk_write(writer, wanted, err);
+	return ret || writer->stats.waiting ? ret : chunk_write(writer, wanted, err);
 }
 
 static int tail_keep(struct pending *pending, uint8_t tail, void *record)
@@ -289,6 +328,16 @@ static int check_record(uint32_t type, const void *record, struct fperf_error *e
 	return 0;
 }
 
+static size_t all_waiting(const struct fperf_writer *writer)
+{
+	size_t sum = 0;
+
+	for (uint32_t type = 1; type < FPERF_RECORD_TYPES; type++)
+		if (fperf_schema__type(type))
+			sum += pending_bytes(&writer->pending[type], fperf_schema__type(type));
+	return sum;
+}
+
 static int record_add(struct fperf_writer *writer, enum fperf_record_type type, const void *record,
 		      struct fperf_error *err)
 {
@@ -301,13 +350,15 @@ static int record_add(struct fperf_writer *writer, enum fperf_record_type type, 
 	if (writer->sink.ops->record)
 		return writer->sink.ops->record(writer->sink.self, type, record, err);
 	waiting = pending_bytes(&writer->pending[type], schema);
-	if (writer->failed && (!schema->closing || waiting >= CLOSING_BYTES)) {
+	if ((writer->failed && (!schema->closing || waiting >= CLOSING_BYTES)) ||
+	    (writer->stats.waiting && !schema->closing && all_waiting(writer) >= writer->wait_bytes)) {
 		writer->lost[type]++;
 		writer->stats.records_lost++;
 		return 0;
 	}
 	ret = pending_add(writer, type, record, err);
-	if (ret || writer->failed || pending_bytes(&writer->pending[type], schema) < writer->chunk_bytes)
+	if (ret || writer->failed || writer->stats.waiting ||
+	    pending_bytes(&writer->pending[type], schema) < writer->chunk_bytes)
 		return ret;
 	return write_type(writer, type, err);
 }
@@ -479,6 +530,7 @@ int fperf_writer__close(struct fperf_writer *writer, struct fperf_error *err)
 
 	if (!writer)
 		return 0;
+	writer->closing = true;
 	ret = fperf_writer__flush(writer, false, err);
 	/* After a failure what is left of the reserve may still take the end; that it does not was told. */
 	losses_add(writer, &late);
@@ -552,6 +604,7 @@ static int file_begin(struct fperf_writer *writer, const struct fperf_writer_opt
 
 	if (ret)
 		return ret;
+	writer->file.max_size = options->max_bytes;
 	writer->sink = fperf_file__sink(&writer->file);
 	ret = header_write(writer, options->session_id, err);
 	if (ret) {
@@ -582,6 +635,7 @@ int fperf_writer__open(const struct fperf_writer_options *options, struct fperf_
 	writer->chunk_bytes *= MEMORY_PER_RAW;
 	grain = options->time_grain_ns ? options->time_grain_ns : 1;
 	writer->string_base = options->first_string;
+	writer->wait_bytes = options->wait_bytes;
 	writer->time_mask = ~((uint64_t)grain - 1);
 	fperf_payload__init(&writer->payload);
 	fperf_buf__init(&writer->chunk, 2 * FPERF_CHUNK_MAX_BYTES);

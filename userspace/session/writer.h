@@ -23,6 +23,10 @@ struct fperf_writer_options {
 	 * power of two in ns; 0 or 1: exact. All alike, so intervals still join without gaps and order is
 	 * kept; 1024 makes these chunks about 40 % smaller. */
 	uint32_t time_grain_ns;
+	/* While the disk is full, this many bytes of records wait in memory and are tried again with each
+	 * flush; what does not fit is lost and counted. 0: a full disk is an error like any other. */
+	size_t wait_bytes;
+	uint64_t max_bytes;	/* of the file, which is treated like a full disk there; 0: no bound */
 	const char *session_id; /* 32 hexadecimal digits; NULL: a new random UUID */
 	uint32_t first_string;	/* ids of interned strings begin after it, for who also adds string records */
 	/* Not NULL: chunks go there instead of into a file, and `path`, owner and session_id mean nothing.
@@ -36,6 +40,7 @@ struct fperf_writer_stats {
 	uint64_t raw_bytes;  /* before compression */
 	uint32_t chunks;
 	uint64_t records[FPERF_RECORD_TYPES];
+	bool waiting;	       /* the disk is full, and records wait in memory */
 	uint64_t records_lost; /* could not be written (disk full): counted, memory released */
 };
 
