@@ -5,6 +5,7 @@
 
 #include "analyze/analysis.h"
 #include "base/vec.h"
+#include "frameperf/meta.h"
 #include "output/export.h"
 #include "symbolize/symbolize.h"
 
@@ -144,20 +145,32 @@ static void export_config_free(void *config)
 /* What this session cannot give, so that an export with little in it does not look broken. */
 static void say_what_lacks(const struct fperf_export *export, struct fperf_console *console)
 {
-	size_t samples, intervals, marks;
+	uint64_t level = fperf_session__meta_u64(export->session, FPERF_META_LEVEL, 2);
+	size_t samples, intervals;
 
 	fperf_session__records(export->session, FPERF_RECORD_SAMPLE, &samples);
 	fperf_session__records(export->session, FPERF_RECORD_OFFCPU, &intervals);
-	fperf_session__records(export->session, FPERF_RECORD_MARK, &marks);
+	if (level == 0 && !samples && !intervals) {
+		fperf_console__note(console, "a session of level 0 keeps statistics only: it has no frames, "
+					     "stacks and threads to export (frameperf report shows what it "
+					     "has)");
+		return;
+	}
+	if (level == 1 && !samples && !intervals) {
+		fperf_console__note(console,
+				    "a session of level 1 keeps results: it has frames, verdicts and "
+				    "functions (--to csv --table functions) to export, but neither "
+				    "stacks nor what threads did over time");
+		return;
+	}
 	if (!samples)
 		fperf_console__note(console, "the session has no samples, so the export shows no functions "
 					     "(frameperf info says why)");
 	if (!intervals)
 		fperf_console__note(console, "the session has no scheduler records, so the export does not "
 					     "show where threads waited (frameperf info says why)");
-	if (!marks)
-		fperf_console__note(console,
-				    "the session has no frames and no marks (frameperf info says why)");
+	if (!export->analysis->frame_count)
+		fperf_console__note(console, "the session has no frames (frameperf info says why)");
 }
 
 static int export_write(const struct fperf_invocation *invocation, const struct fperf_session *session,
@@ -304,9 +317,8 @@ const struct fperf_command fperf_command_export = {
 	.description = "Writes what a session holds in the format of another tool. Sums are those of report: "
 		       "CPU time is that of the scheduler's records, spread over the samples, and the time "
 		       "of a wait is exact.\n\n"
-		       "A session of a lower --level holds less: without samples there are no functions, "
-		       "without scheduler records no waits and no thread states; the frames are always "
-		       "there.",
+		       "A session of level 1 has frames, verdicts and functions to export, but no stacks and "
+		       "nothing of threads over time; one of level 0 has statistics only.",
 	.examples = "frameperf export game.fperf --to perfetto -o game.pftrace\n"
 		    "frameperf export game.fperf --to csv -o game.csv\n"
 		    "frameperf export game.fperf --to folded --slow-only",

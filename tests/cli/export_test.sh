@@ -192,6 +192,33 @@ test_empty_and_damaged_sessions() {
 	done
 }
 
+test_lower_levels_say_what_they_cannot_give() {
+	local format
+	rich
+	"$FP" check -q s.fperf --level 1 && "$FP" check -q s.fperf --level 0
+	for format in $(formats); do
+		fp 0 export s.level1.fperf --to "$format" -o o
+		has err 'level 1 keeps results' 'neither stacks nor'
+		fp 0 export s.level0.fperf --to "$format" -o o
+		has err 'level 0 keeps statistics only'
+	done
+	fp 0 export s.level1.fperf --to csv -o frames.csv
+	[ "$(wc -l <frames.csv)" = 43 ] || die "not 40 frames: $(wc -l <frames.csv)"
+	"$FP" report --json s.level1.fperf >report.json
+	fp 0 export s.level1.fperf --to csv --table functions
+	python3 - <<-'P'
+		import csv
+		from exports import *
+		rows = {(r['function'], r['module']): r for r in csv.DictReader(open('out', encoding='utf-8', newline=''))}
+		hot = report()['hot']
+		assert hot
+		for h in hot:
+		    row = rows[h['function'], h['module']]
+		    assert int(row['self_ns']) == h['self_ns'] and int(row['total_ns']) == h['total_ns'], (row, h)
+		    assert abs(float(row['total_share']) - h['total_share']) < 1e-6, (row, h)
+	P
+}
+
 test_flipped_bits_are_survived() {
 	rich hostile
 	formats >list

@@ -155,6 +155,39 @@ static int times_collect(struct functions *functions)
 	return 0;
 }
 
+/* A session that kept results instead of samples has the functions of all frames, and of the slow ones. */
+static int results_collect(struct functions *functions)
+{
+	const struct fperf_analysis *analysis = functions->export->analysis;
+	bool slow = functions->export->options.frames == FPERF_FRAMES_SLOW;
+	const struct fperf_hot_function *hot = slow ? analysis->hot_slow : analysis->hot;
+	size_t count = slow ? analysis->hot_slow_count : analysis->hot_count;
+
+	for (size_t i = 0; i < count; i++) {
+		struct function_row *row =
+			fperf_vec__push(&functions->rows, &functions->row_count, &functions->row_capacity);
+
+		if (!row)
+			return -ENOMEM;
+		*row = (struct function_row){.function = hot[i].function,
+					     .module = hot[i].module,
+					     .self_ns = hot[i].self_ns,
+					     .total_ns = hot[i].total_ns};
+		if (hot[i].total_share > 0 && !functions->whole_ns)
+			functions->whole_ns = (uint64_t)((double)hot[i].total_ns / hot[i].total_share + 0.5);
+	}
+	return 0;
+}
+
+/* Whether the results are about the very part that is asked for. */
+static bool results_serve(const struct fperf_export *export)
+{
+	const struct fperf_export_options *options = &export->options;
+
+	return !export->analysis->model->sample_count && options->frames != FPERF_FRAMES_RANGE &&
+	       !options->from_ns && !options->to_ns && !options->thread;
+}
+
 /* ---- calls ---- */
 
 static const char *file_name(const char *path)
@@ -270,7 +303,7 @@ int fperf_export_functions__write(const struct fperf_export *export, FILE *strea
 	struct functions functions = {.export = export};
 	int ret = 0;
 
-	if (times_collect(&functions))
+	if (results_serve(export) ? results_collect(&functions) : times_collect(&functions))
 		ret = fperf_error__no_memory(err, "the functions");
 	if (!ret)
 		ret = calls_count(&functions, err);
