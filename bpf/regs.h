@@ -34,6 +34,22 @@ static __always_inline void *current_user_regs(struct task_struct *current)
 	return (char *)BPF_CORE_READ(current, stack) + kernel_stack_size - bpf_core_type_size(struct pt_regs);
 }
 
+#if defined(__TARGET_ARCH_x86)
+static __always_inline void user_regs_copy(const struct pt_regs *regs, struct user_regs *out)
+{
+	out->pc = regs->ip;
+	out->sp = regs->sp;
+	out->fp = regs->bp;
+	out->lr = 0;
+	out->bx = regs->bx;
+	/* The entry code leaves -1 here for interrupts and exceptions. */
+	out->syscall = (__s64)regs->orig_ax >= 0 && regs->orig_ax < 4096 ? (__s32)regs->orig_ax : -1;
+	out->args[0] = regs->di;
+	out->args[1] = regs->si;
+	out->args[2] = regs->dx;
+}
+#endif
+
 /* In a kernel thread, or on failure, valid is 0. */
 static __always_inline void user_regs_read(struct task_struct *task, struct user_regs *out)
 {
@@ -45,20 +61,16 @@ static __always_inline void user_regs_read(struct task_struct *task, struct user
 	if (!from)
 		return;
 #if defined(__TARGET_ARCH_x86)
+	if (bpf_core_enum_value_exists(enum bpf_func_id, BPF_FUNC_task_pt_regs)) {
+		user_regs_copy(from, out); /* a pointer that may be read through */
+		out->valid = 1;
+		return;
+	}
 	/* What lies between the first and the last that are wanted. Its layout is part of the ABI. */
 	if (bpf_probe_read_kernel(&regs.bp, offsetof(struct pt_regs, ss) - offsetof(struct pt_regs, bp),
 				  (const char *)from + offsetof(struct pt_regs, bp)))
 		return;
-	out->pc = regs.ip;
-	out->sp = regs.sp;
-	out->fp = regs.bp;
-	out->lr = 0;
-	out->bx = regs.bx;
-	/* The entry code leaves -1 here for interrupts and exceptions. */
-	out->syscall = (__s64)regs.orig_ax >= 0 && regs.orig_ax < 4096 ? (__s32)regs.orig_ax : -1;
-	out->args[0] = regs.di;
-	out->args[1] = regs.si;
-	out->args[2] = regs.dx;
+	user_regs_copy(&regs, out);
 #elif defined(__TARGET_ARCH_arm64)
 	struct pt_regs *kernel_regs = (struct pt_regs *)from;
 
