@@ -154,6 +154,8 @@ enum libdw_answer libdw_caller_get(Dwarf_CFI *cfi, uint64_t pc, const struct hos
 	if (dwarf_cfi_addrframe(cfi, pc, &frame))
 		return LIBDW_NO_FRAME;
 	answer = caller_from_frame(frame, &eval, caller);
+	if (dwarf_frame_info(frame, NULL, &caller->end, NULL) < 0)
+		caller->end = 0;
 	free(frame);
 	return answer;
 }

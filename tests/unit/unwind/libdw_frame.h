@@ -15,6 +15,7 @@ enum libdw_answer {
 
 struct libdw_caller {
 	uint64_t cfa, ra, fp, bx;
+	uint64_t end; /* libdw's own row reaches so far; 0: no unwind information */
 	bool fp_known, bx_known;
 };
 

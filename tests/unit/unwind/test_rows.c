@@ -2,6 +2,7 @@
 #include "host_unwinder.h"
 #include "libdw_frame.h"
 
+#include "symbolize/fde_index.h"
 #include "unwind/table.h"
 
 #include <criterion/criterion.h>
@@ -29,7 +30,7 @@ static bool invented_read(void *context, uint64_t address, void *to, size_t size
 }
 
 struct comparison {
-	uint64_t rows, equal, unsupported, wrong;
+	uint64_t functions, rows, equal, unsupported, wrong;
 	char first_wrong[200];
 };
 
@@ -43,7 +44,8 @@ static void wrong(struct comparison *comparison, uint64_t address, uint32_t rule
 			 (unsigned long long)theirs);
 }
 
-static void row_compare(struct comparison *comparison, Dwarf_CFI *cfi, uint64_t address, uint32_t rule)
+/* Returns where libdw's row ends, 0 when it has none. */
+static uint64_t row_compare(struct comparison *comparison, Dwarf_CFI *cfi, uint64_t address, uint32_t rule)
 {
 	uint64_t registers[16];
 	struct host_memory memory = {invented_read, NULL};
@@ -62,17 +64,17 @@ static void row_compare(struct comparison *comparison, Dwarf_CFI *cfi, uint64_t 
 	comparison->rows++;
 	if ((rule & 0xf) == FPERF_RULE_UNSUPPORTED || answer == LIBDW_UNKNOWN) {
 		comparison->unsupported++;
-		return;
+		return caller.end;
 	}
 	if ((rule & 0xf) == FPERF_RULE_NONE || answer == LIBDW_NO_FRAME) {
 		if (((rule & 0xf) == FPERF_RULE_NONE) != (answer == LIBDW_NO_FRAME))
 			wrong(comparison, address, rule, "coverage", rule & 0xf, answer);
-		return;
+		return caller.end;
 	}
 	if ((rule & 0xf) == FPERF_RULE_END || answer == LIBDW_END) {
 		if (((rule & 0xf) == FPERF_RULE_END) != (answer == LIBDW_END))
 			wrong(comparison, address, rule, "end", rule & 0xf, answer);
-		return;
+		return caller.end;
 	}
 	if (!host_unwinder_rule(&memory, &at, rule, &stack))
 		wrong(comparison, address, rule, "outcome", stack.outcome, FPERF_STACK_COMPLETE);
@@ -86,15 +88,52 @@ static void row_compare(struct comparison *comparison, Dwarf_CFI *cfi, uint64_t 
 		wrong(comparison, address, rule, "rbx", stack.bx, caller.bx);
 	else
 		comparison->equal++;
+	return caller.end;
 }
 
-/* Is there something libdw could be asked about? The entry point is ours to call the end. */
+/* The entry point is ours to call the end, and jumps through thread memory are known from their code. */
+static uint64_t address_compare(struct comparison *comparison, Dwarf_CFI *cfi, const struct fperf_elf *elf,
+				const struct fperf_unwind_table *table, uint64_t address)
+{
+	uint64_t offset;
+	uint32_t rule;
+
+	if (!fperf_elf__address_to_offset(elf, address, &offset))
+		return 0;
+	rule = fperf_unwind_table__find(table, (uint32_t)offset);
+	if ((rule & 0xf) == FPERF_RULE_END && offset == fperf_elf__entry(elf))
+		return 0;
+	return row_compare(comparison, cfi, address, rule);
+}
+
+/* From each function's first address on, wherever libdw says that another row begins: so all of them. Then
+ * wherever ours begin, which must not be elsewhere. */
+static void rows_compare(struct comparison *comparison, Dwarf_CFI *cfi, const struct fperf_elf *elf,
+			 const struct fperf_unwind_table *table, size_t stride)
+{
+	struct fperf_fde_index index = fperf_fde_index__open(elf);
+	uint64_t start = fperf_fde_index__next(&index, 0), address;
+
+	for (size_t i = 0; start != UINT64_MAX; i++) {
+		uint64_t end = 0;
+
+		if (i % stride == 0 && fperf_fde_index__find(&index, start, &start, &end))
+			comparison->functions++;
+		for (address = start; address && address < end;)
+			address = address_compare(comparison, cfi, elf, table, address);
+		start = fperf_fde_index__next(&index, start);
+	}
+	for (size_t i = 0; i + 1 < table->count; i += stride) {
+		if (fperf_elf__offset_to_address(elf, table->rows[i].offset, &address))
+			address_compare(comparison, cfi, elf, table, address);
+	}
+}
+
 static void file_compare(const char *path, size_t stride, struct comparison *comparison)
 {
 	struct fperf_unwind_table table;
 	struct fperf_error err = {0};
 	struct fperf_elf *elf;
-	uint64_t address;
 	Dwarf_CFI *cfi;
 	Elf *libelf;
 	int fd;
@@ -107,15 +146,7 @@ static void file_compare(const char *path, size_t stride, struct comparison *com
 	cr_assert_not_null(cfi, "%s", path);
 	cr_assert_eq(fperf_elf__open(path, &elf, &err), 0, "%s", err.text);
 	cr_assert_eq(fperf_unwind_table__build(elf, 0, &table, &err), 0, "%s", err.text);
-	for (size_t i = 0; i + 1 < table.count; i += stride) {
-		const struct fperf_unwind_row *row = &table.rows[i];
-
-		if ((row->rule & 0xf) == FPERF_RULE_END && row->offset == fperf_elf__entry(elf))
-			continue;
-		if (!fperf_elf__offset_to_address(elf, row->offset, &address))
-			continue;
-		row_compare(comparison, cfi, address, row->rule);
-	}
+	rows_compare(comparison, cfi, elf, &table, stride);
 	fperf_unwind_table__free(&table);
 	fperf_elf__close(elf);
 	dwarf_cfi_end(cfi);
@@ -137,9 +168,10 @@ static void check_file(const char *path, size_t stride)
 	cr_expect_lt(comparison.unsupported * 1000, comparison.rows, "%s: %llu rows cannot be expressed",
 		     path, (unsigned long long)comparison.unsupported);
 	if (getenv("VERBOSE"))
-		fprintf(stderr, "%s: %llu rows, %llu equal, %llu unsupported, %llu wrong\n", path,
-			(unsigned long long)comparison.rows, (unsigned long long)comparison.equal,
-			(unsigned long long)comparison.unsupported, (unsigned long long)comparison.wrong);
+		fprintf(stderr, "%s: %llu functions, %llu rows, %llu equal, %llu unsupported, %llu wrong\n",
+			path, (unsigned long long)comparison.functions, (unsigned long long)comparison.rows,
+			(unsigned long long)comparison.equal, (unsigned long long)comparison.unsupported,
+			(unsigned long long)comparison.wrong);
 }
 
 Test(unwind, rows_of_libc_equal_libdw, .timeout = 60)
