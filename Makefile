@@ -1,12 +1,21 @@
 # frameperf: see README.md. `make help` lists the targets.
+# ARCH=arm64: a cross build, with libraries that tests/vm/fetch-sysroot.sh has fetched into SYSROOT.
+ifeq ($(ARCH),arm64)
+CC       := aarch64-linux-gnu-gcc
+SYSROOT  ?= $(shell tests/vm/fetch-sysroot.sh)
+override ARCH := aarch64
+endif
 CC       ?= cc
 CLANG    ?= clang
 BPFTOOL  ?= bpftool
 BUILD    ?= build
 SANITIZE ?=
+STATIC   ?=
 PREFIX   ?= /usr/local
 
+ifndef ARCH
 ARCH     := $(shell $(CC) -dumpmachine | sed -e 's/-.*//')
+endif
 BPF_ARCH := $(if $(filter aarch64,$(ARCH)),arm64,x86)
 
 warnings := -Wall -Wextra -Werror -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wpointer-arith
@@ -14,9 +23,9 @@ comma    := ,
 sanitize := $(if $(SANITIZE),-fsanitize=address$(comma)undefined -fno-sanitize-recover=undefined)
 CFLAGS   ?= -O2 -g
 all_cflags  = -std=c17 -D_GNU_SOURCE $(warnings) $(CFLAGS) $(sanitize) -fno-omit-frame-pointer -fno-strict-aliasing \
-	      -Iinclude -Iuserspace -I$(BUILD)/skeleton -MMD -MP
-all_ldflags = $(LDFLAGS) $(sanitize)
-libs        = -lbpf -ldw -lelf -lzstd -lz -llzma -ljansson -liberty -lpthread -lm
+	      -Iinclude -Iuserspace -I$(BUILD)/skeleton -MMD -MP $(if $(SYSROOT),-isystem $(SYSROOT)/usr/include)
+all_ldflags = $(LDFLAGS) $(sanitize) $(if $(STATIC),-static) $(if $(SYSROOT),-L$(SYSROOT)/usr/lib/aarch64-linux-gnu)
+libs        = -lbpf -ldw -lelf -lzstd -lz -llzma $(if $(STATIC),-lbz2) -ljansson -liberty -lpthread -lm
 bpf_cflags  = -O2 -g -std=gnu11 -target bpf -D__TARGET_ARCH_$(BPF_ARCH) -Wall -Wextra -Werror \
 	      -Wno-unused-parameter -Wno-missing-declarations -Iinclude -Ivmlinux -Ibpf
 
@@ -117,6 +126,13 @@ $(BUILD)/live/%: $(BUILD)/tests/live/%.o $(BUILD)/libframeperf.a
 .PHONY: live
 live: $(BUILD)/frameperf $(live_programs) $(targets) $(workloads) ## live tests: real BPF on this machine; LIVE=PATTERN narrows
 	BUILD=$(BUILD) tests/live/run.sh '$(LIVE)'
+
+# Static recorders, for devices without the libraries.
+.PHONY: static arm64
+static: ## build-static/frameperf, which needs no libraries on the machine that records
+	+$(MAKE) STATIC=1 BUILD=build-static all
+arm64: ## build-arm64/frameperf, static, cross-built for arm64
+	+$(MAKE) ARCH=arm64 STATIC=1 BUILD=build-arm64 all
 
 # Everything under test has ASan and UBSan in its user space.
 test_build := build-asan

@@ -58,9 +58,8 @@ static __always_inline __u32 dump_pages(struct dump_scratch *scratch, __u64 base
 
 static __always_inline bool dump_registers(struct dump_scratch *scratch, const void *kernel_regs)
 {
-	struct pt_regs regs = {};
-
 #if defined(__TARGET_ARCH_x86)
+	struct pt_regs regs = {};
 	__u64 *out = scratch->head.registers;
 
 	if (bpf_probe_read_kernel(&regs, sizeof(regs), kernel_regs))
@@ -84,7 +83,7 @@ static __always_inline bool dump_registers(struct dump_scratch *scratch, const v
 	out[16] = regs.ip;
 	return true;
 #else
-	(void)regs; /* registers, sp and pc lie in this order at the beginning, which is part of the ABI */
+	/* registers, sp and pc lie in this order at the beginning, which is part of the ABI */
 	return !bpf_probe_read_kernel(scratch->head.registers, 33 * sizeof(__u64), kernel_regs);
 #endif
 }

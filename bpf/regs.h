@@ -54,7 +54,11 @@ static __always_inline void user_regs_copy(const struct pt_regs *regs, struct us
 static __always_inline void user_regs_read(struct task_struct *task, struct user_regs *out)
 {
 	const void *from = task_user_regs(task);
+#if defined(__TARGET_ARCH_x86)
 	struct pt_regs regs;
+#else
+	__u64 last[4]; /* x29, x30, sp, pc: all of struct pt_regs would not fit into a program's stack */
+#endif
 
 	out->valid = 0;
 	out->syscall = -1;
@@ -73,19 +77,20 @@ static __always_inline void user_regs_read(struct task_struct *task, struct user
 	user_regs_copy(&regs, out);
 #elif defined(__TARGET_ARCH_arm64)
 	struct pt_regs *kernel_regs = (struct pt_regs *)from;
+	const char *words = from; /* x0 to x30, sp and pc lie in this order, which is part of the ABI */
 
-	out->pc = BPF_CORE_READ(kernel_regs, pc);
-	out->sp = BPF_CORE_READ(kernel_regs, sp);
-	BPF_CORE_READ_INTO(&regs.regs, kernel_regs, regs);
-	out->fp = regs.regs[29];
-	out->lr = regs.regs[30];
+	if (bpf_probe_read_kernel(last, sizeof(last), words + 29 * sizeof(__u64)))
+		return;
+	out->fp = last[0];
+	out->lr = last[1];
+	out->sp = last[2];
+	out->pc = last[3];
 	out->bx = 0;
 	out->syscall = BPF_CORE_READ(kernel_regs, syscallno);
 	if (out->syscall < 0 || out->syscall >= 4096)
 		out->syscall = -1;
 	out->args[0] = BPF_CORE_READ(kernel_regs, orig_x0);
-	out->args[1] = regs.regs[1];
-	out->args[2] = regs.regs[2];
+	bpf_probe_read_kernel(&out->args[1], 2 * sizeof(__u64), words + sizeof(__u64));
 #endif
 	out->valid = 1;
 }

@@ -51,7 +51,8 @@ void fperf_program__open_options(struct fperf_shared_maps *shared, struct bpf_ob
 	options->sz = sizeof(*options);
 	options->kernel_log_buf = shared->kernel_log;
 	options->kernel_log_size = sizeof(shared->kernel_log);
-	options->kernel_log_level = 0; /* the log is filled in when a load fails */
+	options->kernel_log_level =
+		4; /* errors and statistics, without each instruction, which would not fit */
 	shared->kernel_log[0] = '\0';
 }
 
@@ -160,11 +161,17 @@ static int targets_map(struct fperf_shared_maps *shared, struct fperf_error *err
 /* The line of the verifier's log that tells most: the last that is no statistics. */
 static const char *log_last_line(char *log)
 {
+	static const char *const statistics[] = {"processed ", "stack depth ", "verification time "};
 	char *line, *last = NULL;
 
-	for (line = strtok(log, "\n"); line; line = strtok(NULL, "\n"))
-		if (strncmp(line, "processed ", 10) && *line)
+	for (line = strtok(log, "\n"); line; line = strtok(NULL, "\n")) {
+		bool counts = false;
+
+		for (size_t i = 0; i < sizeof(statistics) / sizeof(statistics[0]); i++)
+			counts |= !strncmp(line, statistics[i], strlen(statistics[i]));
+		if (!counts && *line)
 			last = line;
+	}
 	return last;
 }
 
