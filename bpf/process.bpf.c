@@ -1,6 +1,7 @@
 /* process: fork, exec, exit and rename of target tasks. Also keeps the target set: a child of a target is one
  * from its first moment, a process stops being one with its last thread. */
 #include "target.h"
+#include "unwind_process.h"
 
 char LICENSE[] SEC("license") = "GPL";
 
@@ -36,10 +37,11 @@ int BPF_PROG(fperf_fork, struct task_struct *parent, struct task_struct *child)
 {
 	struct fperf_target_bits *bits = target_bits();
 	struct fperf_wire_fork *record;
+	bool is_process = child->tgid != parent->tgid;
 
 	if (!bits || !target_has(bits, parent->tgid))
 		return 0;
-	if (child->tgid != parent->tgid)
+	if (is_process)
 		target_set(bits, child->tgid);
 	if (!EVENT_RESERVE(record))
 		return 0;
@@ -48,7 +50,9 @@ int BPF_PROG(fperf_fork, struct task_struct *parent, struct task_struct *child)
 	record->parent_tid = parent->pid;
 	record->start_ns = child->start_time;
 	bpf_probe_read_kernel(record->name, sizeof(record->name), child->comm);
-	bpf_ringbuf_submit(record, BPF_RB_NO_WAKEUP);
+	bpf_ringbuf_submit(record, is_process ? BPF_RB_FORCE_WAKEUP : BPF_RB_NO_WAKEUP);
+	if (is_process)
+		unwind_process_fork(parent->tgid, child->tgid);
 	return 0;
 }
 
@@ -75,7 +79,10 @@ int BPF_PROG(fperf_exec, struct task_struct *task, int old_pid, struct linux_bin
 	struct fperf_target_bits *bits = target_bits();
 	struct fperf_wire_exec *record;
 
-	if (!bits || !target_has(bits, task->tgid) || !EVENT_RESERVE(record))
+	if (!bits || !target_has(bits, task->tgid))
+		return 0;
+	unwind_process_forget(task->tgid);
+	if (!EVENT_RESERVE(record))
 		return 0;
 	header_fill(&record->header, FPERF_WIRE_EXEC, sizeof(*record), task);
 	record->old_tid = old_pid;
@@ -103,6 +110,8 @@ int BPF_PROG(fperf_exit, struct task_struct *task)
 		bpf_probe_read_kernel(record->name, sizeof(record->name), task->comm);
 		bpf_ringbuf_submit(record, BPF_RB_NO_WAKEUP);
 	}
+	if (last)
+		unwind_process_forget(task->tgid);
 	/* With sched active its last switch-out is still to come, and clears the bit. */
 	if (last && !sched_clears_targets)
 		target_clear(bits, task->tgid);

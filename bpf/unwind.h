@@ -9,6 +9,7 @@
 
 #include "maps.h"
 #include "regs.h"
+#include "unwind_process.h"
 
 #include "frameperf/unwind_row.h"
 
@@ -46,14 +47,6 @@ struct {
 	__type(key, __u32);
 	__type(value, struct fperf_unwind_mapping);
 } fperf_unwind_mappings SEC(".maps");
-
-struct {
-	__uint(type, BPF_MAP_TYPE_HASH);
-	__uint(max_entries,
-	       FPERF_UNWIND_PROCESSES); /* preallocated: perf_event programs want it so before 6.1 */
-	__type(key, __u32);
-	__type(value, struct fperf_unwind_process);
-} fperf_unwind_processes SEC(".maps");
 
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
@@ -275,6 +268,32 @@ static __always_inline bool unwind_out_of_slot(struct unwind_state *state)
 	return true;
 }
 
+/* The walk from the leaf to the thread's start, or as far as it goes; a global function too, or the verifier
+ * of 5.10 gives up on the programs of arm64. 1: it stopped short of the root that is remembered for `tid`. */
+__attribute__((noinline)) int fperf_unwind_whole(__u32 key, __u32 tid)
+{
+	struct unwind_state *state = bpf_map_lookup_elem(&fperf_unwind_scratch, &key);
+	struct unwind_root *root = 0;
+	int more;
+
+	if (!state)
+		return 0;
+	more = fperf_unwind_walk(key);
+	if (state->outcome == FPERF_STACK_NO_MODULE && state->total == 1 && unwind_out_of_slot(state))
+		more = fperf_unwind_walk(key);
+	if (more > 0) {
+		root = bpf_map_lookup_elem(&fperf_unwind_roots, &tid);
+		if (root && root_holds(root, state))
+			return 1;
+		more = root_wanted(tid);
+		for (int i = 0; more > 0 && i < UNWIND_LONG_WALK; i++)
+			more = fperf_unwind_walk(key);
+	}
+	if (state->total >= ROOT_DEPTH_MIN && state->outcome == FPERF_STACK_COMPLETE)
+		root_remember(state, tid);
+	return 0;
+}
+
 /* User stack of the current thread, which may be about to leave the CPU and has these registers; `in_kernel`:
  * it is not interrupted in user mode. Fills in outcome, gap and failed_at; returns the number of addresses.
  */
@@ -283,8 +302,8 @@ static __always_inline __u32 unwind_user(const struct user_regs *regs, bool in_k
 {
 	__u32 zero = 0, count;
 	struct unwind_state *state = bpf_map_lookup_elem(&fperf_unwind_scratch, &zero);
-	struct unwind_root *root = 0;
-	int more;
+	struct unwind_root *root;
+	int held;
 
 	stack->outcome = FPERF_STACK_BAD_REGISTERS;
 	stack->gap = 0;
@@ -306,24 +325,12 @@ static __always_inline __u32 unwind_user(const struct user_regs *regs, bool in_k
 		stack->failed_at = state->pc;
 		return 1;
 	}
-	more = fperf_unwind_walk(0);
-	if (state->outcome == FPERF_STACK_NO_MODULE && state->total == 1 && unwind_out_of_slot(state))
-		more = fperf_unwind_walk(0);
-	if (more > 0) {
-		root = bpf_map_lookup_elem(&fperf_unwind_roots, &tid);
-		if (!root || !root_holds(root, state)) {
-			root = 0;
-			more = root_wanted(tid);
-		}
-		for (int i = 0; !root && more > 0 && i < UNWIND_LONG_WALK; i++)
-			more = fperf_unwind_walk(0);
-	}
-	if (state->total >= ROOT_DEPTH_MIN && state->outcome == FPERF_STACK_COMPLETE)
-		root_remember(state, tid);
+	held = fperf_unwind_whole(0, tid);
 	unwind_count(state);
 	stack->outcome = state->outcome;
 	stack->failed_at = state->failed_at;
 	count = unwind_copy(state, out, stack);
+	root = held > 0 ? bpf_map_lookup_elem(&fperf_unwind_roots, &tid) : 0;
 	if (root) { /* the walk stopped short of it */
 		bpf_probe_read_kernel(out + FPERF_USER_DEPTH - ROOT_FRAMES, sizeof(root->frames),
 				      root->frames);

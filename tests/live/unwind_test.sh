@@ -164,3 +164,47 @@ EOC
 		expect "share('spin') > 0.8" "total('main') > 0.6" "total('recurse') > 0.6"
 	done
 }
+
+# Workers that live 20 ms: a child has its parent's tables from its first instruction on.
+test_forked_workers_have_whole_stacks() {
+	cat >forker.c <<'EOC'
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+static volatile unsigned long sink;
+static long ms(void) { struct timespec t; clock_gettime(CLOCK_MONOTONIC, &t); return t.tv_sec * 1000 + t.tv_nsec / 1000000; }
+__attribute__((noinline)) void work(long until) { while (ms() < until) for (int i = 0; i < 20000; i++) sink += i; }
+__attribute__((noinline)) void job(void) { work(ms() + 20); sink++; }
+int main(void) {
+	work(ms() + 300);
+	for (int i = 0; i < 80; i++) { if (!fork()) { job(); _exit(0); } wait(0); }
+	return 0; }
+EOC
+	gcc -O2 -g -fomit-frame-pointer forker.c -o forker
+	record -- ./forker
+	expect "total('job') > 0.5" "total('main') > 0.9" "r['quality']['stacks']['complete_share'] > 0.9"
+	note "$(python3 -c 'import json; print(json.load(open("report.json"))["quality"]["stacks"])')"
+}
+
+# Programs that replace each other, with other code at the same addresses: no rule of one is used for the other.
+test_an_exec_at_the_same_addresses() {
+	cat >turns.c <<'EOC'
+#include <stdlib.h>
+#include <time.h>
+#include <unistd.h>
+static volatile unsigned long sink;
+static long ms(void) { struct timespec t; clock_gettime(CLOCK_MONOTONIC, &t); return t.tv_sec * 1000 + t.tv_nsec / 1000000; }
+__attribute__((noinline)) int deep(int n) { volatile char room[ROOM]; room[n] = (char)n; for (int i = 0; i < 300; i++) sink += i; return n ? deep(n - 1) + room[n] : 0; }
+int main(int argc, char **argv) {
+	long until = ms() + 60;
+	while (ms() < until) sink += deep(12);
+	int left = argc > 1 ? atoi(argv[1]) - 1 : 0;
+	char text[3] = {(char)('0' + left / 10 % 10), (char)('0' + left % 10), 0};
+	if (left > 0) execl(OTHER, OTHER, text, (char *)0);
+	return 0; }
+EOC
+	gcc -O2 -g -static -no-pie -fno-pie -fomit-frame-pointer -DROOM=40 -DOTHER='"./two"' turns.c -o one
+	gcc -O3 -g -static -no-pie -fno-pie -fomit-frame-pointer -DROOM=333 -DOTHER='"./one"' turns.c -o two
+	record -q --unwind check -- ./one 40
+	checked 100
+}

@@ -51,8 +51,7 @@ void fperf_program__open_options(struct fperf_shared_maps *shared, struct bpf_ob
 	options->sz = sizeof(*options);
 	options->kernel_log_buf = shared->kernel_log;
 	options->kernel_log_size = sizeof(shared->kernel_log);
-	options->kernel_log_level =
-		4; /* errors and statistics, without each instruction, which would not fit */
+	options->kernel_log_level = 0; /* the log is filled in when a load fails */
 	shared->kernel_log[0] = '\0';
 }
 

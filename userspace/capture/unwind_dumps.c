@@ -9,8 +9,6 @@
 #include <string.h>
 #include <unistd.h>
 
-/* libdw is told of a process's mappings anew when they have changed, but not more often than this. */
-#define RENEW_NS (FPERF_NS_PER_S / 20)
 /* Processes that libdw holds at a time. */
 #define PROCESSES_MAX 8
 
@@ -24,6 +22,7 @@ struct fperf_unwind_dumps {
 	struct fperf_unwind_processes *processes;
 	struct fperf_unwind_modules *modules;
 	struct dumped_process known[PROCESSES_MAX];
+	uint64_t renew_ns;
 	uint64_t count;
 	uint32_t tid; /* of `stack` */
 	uint64_t time_ns;
@@ -31,7 +30,7 @@ struct fperf_unwind_dumps {
 };
 
 int fperf_unwind_dumps__new(struct fperf_unwind_processes *processes, struct fperf_unwind_modules *modules,
-			    struct fperf_unwind_dumps **out, struct fperf_error *err)
+			    uint64_t renew_ns, struct fperf_unwind_dumps **out, struct fperf_error *err)
 {
 	struct fperf_unwind_dumps *dumps = calloc(1, sizeof(*dumps));
 
@@ -39,6 +38,7 @@ int fperf_unwind_dumps__new(struct fperf_unwind_processes *processes, struct fpe
 		return fperf_error__no_memory(err, "stack dumps");
 	dumps->processes = processes;
 	dumps->modules = modules;
+	dumps->renew_ns = renew_ns;
 	*out = dumps;
 	return 0;
 }
@@ -108,7 +108,7 @@ static struct fperf_dump_process *process_get(struct fperf_unwind_dumps *dumps, 
 			found = known;
 	}
 	if (found->pid != pid || (found->version != fperf_unwind_processes__version(dumps->processes, pid) &&
-				  now_ns - found->made_ns >= RENEW_NS))
+				  now_ns - found->made_ns >= dumps->renew_ns))
 		known_make(dumps, found, pid, now_ns);
 	found->used_ns = now_ns;
 	return found->libdw;

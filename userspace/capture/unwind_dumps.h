@@ -11,8 +11,10 @@
 
 struct fperf_unwind_dumps;
 
+/* libdw is told of a process's mappings anew when they have changed, but not more often than each
+ * `renew_ns`. */
 int fperf_unwind_dumps__new(struct fperf_unwind_processes *processes, struct fperf_unwind_modules *modules,
-			    struct fperf_unwind_dumps **dumps, struct fperf_error *err);
+			    uint64_t renew_ns, struct fperf_unwind_dumps **dumps, struct fperf_error *err);
 void fperf_unwind_dumps__free(struct fperf_unwind_dumps *dumps);
 
 /* A FPERF_WIRE_STACK_DUMP record; `size` is checked against what it says. */

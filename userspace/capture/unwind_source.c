@@ -16,6 +16,9 @@
 /* 192 MiB: some 20 million rows, twenty times what the largest engines have. */
 #define CELL_LIMIT (24u << 20)
 
+/* Between two looks of libdw at a process's mappings, which cost some milliseconds each. */
+#define RENEW_NS (FPERF_NS_PER_S / 20)
+
 struct unwind_source {
 	struct fperf_capture_context *context;
 	struct fperf_unwind_maps maps;
@@ -109,7 +112,9 @@ static int unwind_start(struct fperf_capture_context *context, void **data, char
 	}
 	rc = fperf_unwind_modules__new(&source->maps, NULL, tables, context->log, &source->modules, err);
 	rc = rc ? rc : fperf_unwind_processes__new(&source->maps, source->modules, &source->processes, err);
-	rc = rc ? rc : fperf_unwind_dumps__new(source->processes, source->modules, &source->dumps, err);
+	rc = rc ? rc
+		: fperf_unwind_dumps__new(source->processes, source->modules,
+					  mode == FPERF_UNWIND_CHECK ? 0 : RENEW_NS, &source->dumps, err);
 	if (rc) {
 		source_free(source);
 		return rc;
