@@ -204,6 +204,14 @@ void fperf_unwind_processes__fork(struct fperf_unwind_processes *processes, uint
 	process_changed(processes, to);
 }
 
+void fperf_unwind_processes__renew(struct fperf_unwind_processes *processes, uint32_t pid)
+{
+	struct process *process = process_find(processes, pid);
+
+	if (process && process->count)
+		process_changed(processes, process);
+}
+
 void fperf_unwind_processes__keep(struct fperf_unwind_processes *processes, uint32_t pid,
 				  bool (*holds)(void *context, uint64_t start, uint64_t end), void *context)
 {

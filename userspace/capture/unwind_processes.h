@@ -23,6 +23,10 @@ void fperf_unwind_processes__map(struct fperf_unwind_processes *processes,
 /* A new process begins with its parent's mappings. */
 void fperf_unwind_processes__fork(struct fperf_unwind_processes *processes, uint32_t parent, uint32_t child);
 
+/* Writes the process's entry again: BPF drops it at an exec, maybe after the new image's mappings have come.
+ */
+void fperf_unwind_processes__renew(struct fperf_unwind_processes *processes, uint32_t pid);
+
 /* Keeps only the mappings that `holds` confirms: after an exec, those of the image before are gone. */
 void fperf_unwind_processes__keep(struct fperf_unwind_processes *processes, uint32_t pid,
 				  bool (*holds)(void *context, uint64_t start, uint64_t end), void *context);

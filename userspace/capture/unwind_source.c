@@ -180,6 +180,7 @@ static void unwind_on_process(void *data, uint32_t pid)
 		fperf_unwind_processes__keep(source->processes, pid, image_holds, &check);
 	fperf_map__free(&check.ranges);
 	fperf_map__set(&source->images, pid, 1);
+	fperf_unwind_processes__renew(source->processes, pid);
 	fperf_unwind_processes__flush(source->processes, fperf_clock__now_ns());
 }
 
