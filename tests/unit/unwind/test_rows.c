@@ -31,6 +31,7 @@ static bool invented_read(void *context, uint64_t address, void *to, size_t size
 
 struct comparison {
 	uint64_t functions, rows, equal, unsupported, wrong;
+	uint64_t from_code; /* rows where there is no unwind information: jumps through thread memory */
 	char first_wrong[200];
 };
 
@@ -64,6 +65,10 @@ static uint64_t row_compare(struct comparison *comparison, Dwarf_CFI *cfi, uint6
 	comparison->rows++;
 	if ((rule & 0xf) == FPERF_RULE_UNSUPPORTED || answer == LIBDW_UNKNOWN) {
 		comparison->unsupported++;
+		return caller.end;
+	}
+	if (rule == (FPERF_RULE_SP | 1u << 16) && answer == LIBDW_NO_FRAME) {
+		comparison->from_code++;
 		return caller.end;
 	}
 	if ((rule & 0xf) == FPERF_RULE_NONE || answer == LIBDW_NO_FRAME) {
