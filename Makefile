@@ -181,7 +181,7 @@ demo: ## records a small game for some seconds and says why its slow frames were
 	@$(BUILD)/frameperf report $(BUILD)/demo.fperf
 	@echo; echo "The game's own log of what it did wrong: $(BUILD)/demo.truth"
 
-.PHONY: page page-check page-test page-bench
+.PHONY: page page-check page-test page-bench screenshots
 page: ## builds the page of `report --html` (needs Node), and fails when it cannot
 	@mkdir -p $(BUILD)/page
 	sh userspace/output/page/build.sh $(abspath $(BUILD)/page/index.html)
@@ -192,6 +192,16 @@ page-test: $(BUILD)/frameperf $(BUILD)/make_session $(BUILD)/make_game ## the pa
 	BUILD=$(BUILD) tests/page/run.sh '$(PAGE)'
 page-bench: $(BUILD)/frameperf $(BUILD)/make_session $(BUILD)/make_game ## size of pages and time until they can be used, of 10 s to an hour
 	PAGE_SECONDS="10 600 3600" BUILD=$(BUILD) tests/page/run.sh 'soon ready'
+
+screenshots: all $(BUILD)/workloads/game-nofp ## makes the pictures of the README from the demo and from a real game (as root)
+	sh tests/deps.sh
+	sh userspace/output/page/build.sh --check >/dev/null
+	$(BUILD)/frameperf record -q -o $(BUILD)/demo.fperf --as-root --frame $(BUILD)/workloads/game-nofp:game_present \
+		-- $(BUILD)/workloads/game-nofp --seconds 12 --faults 24 --truth $(BUILD)/demo.truth
+	tests/games/play neverball 10 -- $(abspath $(BUILD))/frameperf record -q -o $(abspath $(BUILD))/neverball.fperf -- >/dev/null 2>&1 || [ $$? = 124 ]
+	for name in demo neverball; do $(BUILD)/frameperf report -q $(BUILD)/$$name.fperf --html $(BUILD)/$$name.html || exit 1; done
+	mkdir -p docs/images
+	node tests/page/screenshots.mjs $(BUILD)/demo.html $(BUILD)/neverball.html docs/images
 
 # A program of known depth, without frame pointers.
 $(BUILD)/bench/depth: tests/bench/depth.c

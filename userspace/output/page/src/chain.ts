@@ -3,7 +3,7 @@ import { h, hideTip, showTip } from "./dom";
 import { duration, ms, threadName, visible } from "./format";
 import { laneState } from "./lanes";
 import type { ChainLink, FrameDetail, Lanes, Model } from "./model";
-import { ABSENT, STATES } from "./states";
+import { ABSENT, BLOCKED, STATES } from "./states";
 import { swatch } from "./timeline";
 
 const ROW = 26;
@@ -18,10 +18,15 @@ function svg(tag: string, attributes: Record<string, string | number>, text?: st
   return element;
 }
 
+/** Who ended a wait. Who had the core meanwhile is in the list of steps; as arrows it would hide the wakers. */
+function wokenBy(link: ChainLink): boolean {
+  return link.by >= 0 && link.by !== link.thread && BLOCKED.includes(link.state);
+}
+
 /** Threads in the order in which the chain reaches them, then those that kept it waiting. */
 export function chainRows(chain: ChainLink[]): number[] {
   const rows = new Set(chain.map((link) => link.thread));
-  for (const link of chain) if (link.by >= 0 && link.to - link.from > 0) rows.add(link.by);
+  for (const link of chain) if (wokenBy(link)) rows.add(link.by);
   return [...rows].slice(0, ROWS_MAX);
 }
 
@@ -165,7 +170,7 @@ export function drawChain(
     const next = links.at(i + 1);
     const nextRow = next ? row.get(next.thread) : undefined;
     if (next && nextRow !== undefined && nextRow !== at) arrow(root, link.to * scale, at, nextRow, width);
-    const by = link.by >= 0 && link.by !== link.thread ? row.get(link.by) : undefined;
+    const by = wokenBy(link) ? row.get(link.by) : undefined;
     if (by !== undefined && size > 2 && (!next || next.thread === link.thread))
       arrow(root, link.to * scale, by, at, width);
   });
