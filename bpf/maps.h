@@ -34,13 +34,18 @@ struct {
 	__type(value, __u64);
 } fperf_losses SEC(".maps");
 
-static __always_inline void loss_count(enum fperf_source source, enum fperf_loss_reason reason)
+static __always_inline void loss_add(enum fperf_source source, enum fperf_loss_reason reason, __u64 more)
 {
 	__u32 key = source * FPERF_LOSS_REASONS + reason;
 	__u64 *count = bpf_map_lookup_elem(&fperf_losses, &key);
 
 	if (count)
-		(*count)++;
+		*count += more;
+}
+
+static __always_inline void loss_count(enum fperf_source source, enum fperf_loss_reason reason)
+{
+	loss_add(source, reason, 1);
 }
 
 #endif

@@ -37,6 +37,48 @@ static __always_inline void self_time_add(__u64 from)
 	time->count++;
 }
 
+/* The kernel stops an event that fires more often in a tick than its limit allows, until the next tick, and
+ * tells only who reads the event's own ring, which an inherited event of a thread cannot have. So it is found
+ * out here: an event that has used up its tick is silent for the rest of it.
+ *
+ * Set by the loader, and again when the kernel's limit changes: how many hits an event has in a tick. */
+#define NO_TICK_LIMIT (~0u)
+volatile __u32 tick_hits = NO_TICK_LIMIT; /* so high that it is never reached */
+const volatile __u64 tick_ns = 4000000;	  /* set by the loader */
+const volatile __u64 hit_ns = 1000000;	  /* set by the loader: between two hits */
+
+struct tick {
+	__u64 jiffy, last_ns;
+	__u32 tid, hits;
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, struct tick);
+} fperf_tick_scratch SEC(".maps");
+
+static __always_inline void throttled_count(__u32 tid, __u64 now)
+{
+	__u32 zero = 0;
+	struct tick *tick = bpf_map_lookup_elem(&fperf_tick_scratch, &zero);
+	__u64 jiffy = bpf_jiffies64(), silent;
+
+	if (!tick)
+		return;
+	if (tick->tid != tid || tick->jiffy != jiffy) {
+		silent = now - tick->last_ns < tick_ns ? now - tick->last_ns : tick_ns;
+		if (tick->hits > tick_hits && silent / hit_ns > 1)
+			loss_add(FPERF_SOURCE_SAMPLE, FPERF_LOSS_THROTTLED, silent / hit_ns - 1);
+		tick->tid = tid;
+		tick->jiffy = jiffy;
+		tick->hits = 0;
+	}
+	tick->last_ns = now;
+	tick->hits++;
+}
+
 struct sample_scratch {
 	struct fperf_wire_sample record;
 	__u64 addresses[FPERF_KERNEL_DEPTH + FPERF_USER_DEPTH];
@@ -109,6 +151,8 @@ int fperf_sample(struct bpf_perf_event_data *ctx)
 		if (!bits || !target_has(bits, id >> 32))
 			return 0;
 	}
+	if (tick_hits != NO_TICK_LIMIT)
+		throttled_count((__u32)id, bpf_ktime_get_ns());
 	if (hits > 1 && bpf_get_prandom_u32() % hits)
 		return 0;
 	scratch = bpf_map_lookup_elem(&fperf_sample_scratch, &zero);

@@ -130,6 +130,25 @@ test_ring_full_is_counted() {
 	says 'lost'
 }
 
+# The kernel's limit goes down while we record, as it does by itself when sampling takes too long.
+test_throttled_samples_are_counted() {
+	local limit job target
+	limit=$(cat /proc/sys/kernel/perf_event_max_sample_rate)
+	# shellcheck disable=SC2064
+	trap "echo $limit >/proc/sys/kernel/perf_event_max_sample_rate" EXIT
+	"$TARGETS/hotspots" 7 >/dev/null & target=$!
+	"$FP" record -o s.fperf -F 8000 -d 5 -p $target 2>err.log & job=$!
+	sleep 1.5
+	echo 900 >/proc/sys/kernel/perf_event_max_sample_rate
+	sleep 2.5
+	echo "$limit" >/proc/sys/kernel/perf_event_max_sample_rate
+	wait $job || die "record fails: $(cat err.log)"
+	grep -q 'throttles sampling' err.log || die "nothing is said: $(cat err.log)"
+	valid
+	expect "lost.get('throttled', 0) > 1000" "lost['throttled'] < 8000 * 5"
+	says 'throttled sampling'
+}
+
 test_empty_sessions() {
 	record -- sleep 0.5
 	valid

@@ -18,6 +18,7 @@
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/syscall.h>
+#include <time.h>
 #include <unistd.h>
 
 struct sample_state {
@@ -28,6 +29,9 @@ struct sample_state {
 	struct fperf_map attached; /* by tid */
 	bool hardware;
 	uint32_t frequency_hz;
+	uint32_t limit_hz; /* what the kernel allowed when last asked; 0: not known */
+	uint64_t limit_asked_ns;
+	uint64_t tick_ns;
 	int last_errno;
 };
 
@@ -168,7 +172,12 @@ static uint32_t rate_limit(void)
 static int event_choose(struct sample_state *state, char *reason, size_t reason_size, struct fperf_error *err)
 {
 	uint32_t limit = rate_limit(), asked = state->frequency_hz;
+	struct timespec tick = {0};
 	int fd;
+
+	clock_getres(CLOCK_MONOTONIC_COARSE, &tick); /* which goes on at every tick */
+	state->tick_ns = (uint64_t)tick.tv_nsec;
+	state->limit_hz = limit;
 
 	if (limit && limit < asked) {
 		state->frequency_hz = limit;
@@ -190,6 +199,16 @@ static int event_choose(struct sample_state *state, char *reason, size_t reason_
 	snprintf(reason, reason_size, "%s, %u Hz, per thread%s", state->hardware ? "cycles" : "cpu-clock",
 		 state->frequency_hz, state->hardware ? "" : " (no hardware counter)");
 	return 0;
+}
+
+/* The kernel lowers its limit by itself when sampling takes too long. An event may fire limit / HZ times in a
+ * tick, rounded up, and once more. */
+static uint32_t tick_limit(const struct sample_state *state)
+{
+	uint64_t hits = (state->limit_hz * state->tick_ns + FPERF_NS_PER_S - 1) / FPERF_NS_PER_S;
+	uint64_t wanted = state->frequency_hz * state->tick_ns / FPERF_NS_PER_S;
+
+	return state->limit_hz && hits <= wanted + 1 ? (uint32_t)hits : UINT32_MAX;
 }
 
 static int described(struct sample_state *state, struct fperf_error *err)
@@ -232,6 +251,9 @@ static int sample_start(struct fperf_capture_context *context, void **data, char
 		goto fail;
 	}
 	state->skeleton->rodata->measure_self = !context->bpf_stats;
+	state->skeleton->rodata->tick_ns = state->tick_ns;
+	state->skeleton->rodata->hit_ns = clock_period_ns(state->frequency_hz);
+	state->skeleton->data->tick_hits = tick_limit(state);
 	state->skeleton->rodata->kernel_stack_size = fperf_program__kernel_stack_size();
 	state->skeleton->rodata->unwind_mode = fperf_unwind__bpf_mode(context->options->unwind);
 	if (context->options->unwind == FPERF_UNWIND_CHECK)
@@ -251,16 +273,45 @@ fail:
 	return rc;
 }
 
-static void sample_effort(void *data, const struct fperf_effort *effort)
+static void data_set(struct sample_state *state)
 {
-	struct sample_state *state = data;
-	int rc;
+	int rc = fperf_program__set_data(state->skeleton->maps.data, state->skeleton->data);
 
-	state->skeleton->data->hits_per_sample = effort->hits_per_sample;
-	rc = fperf_program__set_data(state->skeleton->maps.data, state->skeleton->data);
 	if (rc)
 		fperf_log__write(state->context->log, FPERF_LOG_WARNING,
 				 "cannot change the sampling rate: %s", strerror(-rc));
+}
+
+static void sample_poll(void *data, uint64_t now_ns)
+{
+	struct sample_state *state = data;
+	uint32_t limit_hz, hits;
+
+	if (now_ns - state->limit_asked_ns < FPERF_NS_PER_S)
+		return;
+	state->limit_asked_ns = now_ns;
+	limit_hz = rate_limit();
+	if (limit_hz == state->limit_hz)
+		return;
+	if (limit_hz && limit_hz < state->frequency_hz)
+		fperf_log__write(state->context->log, FPERF_LOG_WARNING,
+				 "the kernel now allows %u samples/s only, and throttles sampling (sysctl "
+				 "kernel.perf_event_max_sample_rate)",
+				 limit_hz);
+	state->limit_hz = limit_hz;
+	hits = tick_limit(state);
+	if (hits == state->skeleton->data->tick_hits)
+		return;
+	state->skeleton->data->tick_hits = hits;
+	data_set(state);
+}
+
+static void sample_effort(void *data, const struct fperf_effort *effort)
+{
+	struct sample_state *state = data;
+
+	state->skeleton->data->hits_per_sample = effort->hits_per_sample;
+	data_set(state);
 }
 
 const struct fperf_capture_source_ops fperf_source_sample = {
@@ -271,6 +322,7 @@ const struct fperf_capture_source_ops fperf_source_sample = {
 	.reattach_process = sample_reattach_process,
 	.describe = sample_describe,
 	.effort = sample_effort,
+	.poll = sample_poll,
 	.pause = sample_pause,
 	.stop = sample_stop,
 };
