@@ -372,6 +372,7 @@ void fperf_model__free(struct fperf_model *model)
 	free(model->timelines);
 	free(model->stacks);
 	free(model->own_functions);
+	free(model->facts);
 	fperf_map__free(&model->by_thread);
 	fperf_map__free(&model->stack_index);
 	*model = (struct fperf_model){0};

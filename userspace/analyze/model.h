@@ -27,6 +27,12 @@ struct fperf_stack_info {
 	uint32_t own_count;
 };
 
+/* What the name of a function says; of a kernel function all of it, else the hint only. */
+struct fperf_name_facts {
+	uint8_t hint; /* enum fperf_blocked_hint */
+	bool known, kernel, scheduler, io_work, fault_entry, syscall_entry;
+};
+
 /* One off-CPU interval, made consistent: ascending, disjoint, within the life of the thread. */
 struct fperf_interval {
 	uint64_t out_ns, in_ns;
@@ -87,6 +93,8 @@ struct fperf_model {
 	size_t stack_count, stack_capacity;
 	const struct fperf_symbol **own_functions;
 	size_t own_count, own_capacity;
+	struct fperf_name_facts *facts; /* by function id */
+	size_t fact_capacity;
 	bool no_memory; /* a cache could not grow: the run fails in the end */
 };
 

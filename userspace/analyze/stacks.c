@@ -12,16 +12,45 @@
 #define NEARBY_INTERVALS 64
 #define NEARBY_STACKS	 5
 
-static void kernel_function_note(struct fperf_stack_info *info, const struct fperf_symbol *symbol,
-				 bool *fault_entry, bool *in_syscall)
+/* What a function's name says, worked out once: the rules are many, and stacks repeat the same functions. */
+static struct fperf_name_facts facts_of(struct fperf_model *model, const struct fperf_symbol *symbol,
+					bool kernel)
 {
+	struct fperf_name_facts *facts, found = {.known = true, .kernel = kernel};
+
+	if (symbol->function_id < model->fact_capacity) {
+		facts = &model->facts[symbol->function_id];
+		if (facts->known && facts->kernel == kernel)
+			return *facts;
+	}
+	if (kernel) {
+		found.hint = (uint8_t)fperf_blocked__kernel_hint(symbol->function);
+		found.scheduler = fperf_blocked__is_scheduler(symbol->function);
+		found.io_work = fperf_blocked__is_io_work(symbol->function);
+		found.fault_entry = fperf_blocked__is_fault_entry(symbol->function);
+		found.syscall_entry = fperf_blocked__is_syscall_entry(symbol->function);
+	} else {
+		found.hint = (uint8_t)fperf_blocked__user_hint(symbol->function);
+	}
+	/* without memory it is worked out again */
+	if (!fperf_vec__grow((void **)&model->facts, &model->fact_capacity, (size_t)symbol->function_id + 1,
+			     sizeof(*model->facts)))
+		model->facts[symbol->function_id] = found;
+	return found;
+}
+
+static void kernel_function_note(struct fperf_model *model, struct fperf_stack_info *info,
+				 const struct fperf_symbol *symbol, bool *fault_entry, bool *in_syscall)
+{
+	struct fperf_name_facts facts = facts_of(model, symbol, true);
+
 	if (info->kernel_hint == FPERF_HINT_NONE)
-		info->kernel_hint = (uint8_t)fperf_blocked__kernel_hint(symbol->function);
-	if (!info->leaf && !fperf_blocked__is_scheduler(symbol->function))
+		info->kernel_hint = facts.hint;
+	if (!info->leaf && !facts.scheduler)
 		info->leaf = symbol;
-	info->kernel_io |= fperf_blocked__is_io_work(symbol->function);
-	*fault_entry |= fperf_blocked__is_fault_entry(symbol->function);
-	*in_syscall |= fperf_blocked__is_syscall_entry(symbol->function);
+	info->kernel_io |= facts.io_work;
+	*fault_entry |= facts.fault_entry;
+	*in_syscall |= facts.syscall_entry;
 }
 
 /* Wrappers of the language's library are compiled into the game itself, and still name the wait. */
@@ -31,8 +60,8 @@ static bool is_library_wrapper(const char *function)
 	       !strncmp(function, "absl::", 6);
 }
 
-static void user_function_note(struct fperf_stack_info *info, const struct fperf_symbol *symbol,
-			       bool *hint_closed)
+static void user_function_note(struct fperf_model *model, struct fperf_stack_info *info,
+			       const struct fperf_symbol *symbol, bool *hint_closed)
 {
 	/* what was inlined is part of the function that it is in, as in every profile by symbols */
 	if (!info->leaf && !symbol->inlined)
@@ -40,7 +69,7 @@ static void user_function_note(struct fperf_stack_info *info, const struct fperf
 	if (symbol->own && !symbol->inlined && !info->place)
 		info->place = symbol;
 	if (!*hint_closed && info->user_hint == FPERF_HINT_NONE) {
-		info->user_hint = (uint8_t)fperf_blocked__user_hint(symbol->function);
+		info->user_hint = facts_of(model, symbol, false).hint;
 		*hint_closed = symbol->own && symbol->known && !is_library_wrapper(symbol->function);
 	}
 }
@@ -93,9 +122,9 @@ static void info_fill(struct fperf_model *model, struct fperf_stack_info *info,
 		info->kernel |= frame->kernel;
 		for (size_t k = 0; k < count; k++) {
 			if (frame->kernel)
-				kernel_function_note(info, symbols[k], &fault_entry, &in_syscall);
+				kernel_function_note(model, info, symbols[k], &fault_entry, &in_syscall);
 			else
-				user_function_note(info, symbols[k], &hint_closed);
+				user_function_note(model, info, symbols[k], &hint_closed);
 			if (!frame->kernel && symbols[k]->own && !symbols[k]->inlined &&
 			    own_count < OWN_LIMIT)
 				own[own_count++] = symbols[k];

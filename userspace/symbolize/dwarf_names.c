@@ -1,5 +1,7 @@
 /* From DWARF entries to chains of symbols. */
 #include "symbolize/dwarf_worker.h"
+
+#include "base/vec.h"
 #include "symbolize/module.h"
 #include "symbolize/name_cache.h"
 
@@ -17,6 +19,11 @@ struct asked {
 	struct fperf_name_file cached; /* empty and unused without a cache */
 	bool keep;		       /* what is found is to be kept */
 	uint8_t *found;		       /* by index: DWARF knows it */
+	/* Symbols and file names that were made for strings of `cached`, by the strings' addresses. */
+	struct fperf_map made_functions, made_files;
+	struct fperf_symbol *made;
+	size_t made_count, made_capacity;
+	bool lasting; /* strings live as long as the job: they may be told apart by their addresses */
 };
 
 static bool is_mangled(const char *name)
@@ -40,6 +47,39 @@ static const char *outer_name(const struct asked *asked, size_t index, const cha
 	return name;
 }
 
+/* The symbol of a name, without its place. The same strings come again and again. */
+static void symbol_make(struct asked *asked, const char *name, struct fperf_symbol *symbol)
+{
+	struct fperf_symbol *made;
+	uint64_t index;
+
+	if (asked->lasting && fperf_map__get(&asked->made_functions, (uintptr_t)name, &index)) {
+		*symbol = asked->made[index];
+		return;
+	}
+	fperf_symbolizer__name(asked->symbolizer, asked->module, *name ? name : NULL, "??", symbol);
+	made = asked->lasting ? fperf_vec__push(&asked->made, &asked->made_count, &asked->made_capacity)
+			      : NULL;
+	if (!made)
+		return;
+	*made = *symbol;
+	/* without memory it is made again */
+	fperf_map__set(&asked->made_functions, (uintptr_t)name, asked->made_count - 1);
+}
+
+static const char *file_make(struct asked *asked, const char *file)
+{
+	const char *text;
+	uint64_t known;
+
+	if (asked->lasting && fperf_map__get(&asked->made_files, (uintptr_t)file, &known))
+		return (const char *)(uintptr_t)known;
+	text = fperf_symbolizer__text(asked->symbolizer, file, strlen(file));
+	if (asked->lasting)
+		fperf_map__set(&asked->made_files, (uintptr_t)file, (uintptr_t)text);
+	return text;
+}
+
 static void entries_show(struct asked *asked, size_t index, const struct fperf_dwarf_entry *entries,
 			 size_t count)
 {
@@ -53,10 +93,8 @@ static void entries_show(struct asked *asked, size_t index, const struct fperf_d
 			name = outer_name(asked, index, name);
 		if (i + 1 == count && !*name)
 			return;
-		fperf_symbolizer__name(asked->symbolizer, asked->module, *name ? name : NULL, "??",
-				       &symbols[i]);
-		symbols[i].file =
-			fperf_symbolizer__text(asked->symbolizer, entries[i].file, strlen(entries[i].file));
+		symbol_make(asked, name, &symbols[i]);
+		symbols[i].file = file_make(asked, entries[i].file);
 		symbols[i].line = entries[i].line;
 		symbols[i].inlined = i + 1 < count;
 	}
@@ -101,6 +139,7 @@ static void cached_take(struct asked *asked, struct fperf_dwarf_job *job)
 	struct fperf_dwarf_entry entries[FPERF_DWARF_DEPTH];
 	size_t left = 0, count;
 
+	asked->lasting = true;
 	for (size_t i = 0; i < job->count; i++) {
 		if (fperf_name_file__find(&asked->cached, asked->addresses[i], entries, &count)) {
 			if (count)
@@ -110,6 +149,7 @@ static void cached_take(struct asked *asked, struct fperf_dwarf_job *job)
 		asked->offsets[left] = asked->offsets[i];
 		asked->addresses[left++] = asked->addresses[i];
 	}
+	asked->lasting = false;
 	job->count = left;
 }
 
@@ -149,6 +189,9 @@ static void job_run(struct asked *asked, struct fperf_dwarf_job *job)
 	if (asked->keep)
 		fperf_name_file__store(&asked->cached, asked->symbolizer->cache, &key);
 	fperf_name_file__free(&asked->cached);
+	fperf_map__free(&asked->made_functions);
+	fperf_map__free(&asked->made_files);
+	free(asked->made);
 	free(asked->found);
 }
 

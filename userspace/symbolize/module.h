@@ -13,6 +13,7 @@
 struct fperf_chain {
 	const struct fperf_symbol **symbols; /* one block of memory with what it points to */
 	size_t count;
+	bool known; /* the function that is really there has a name */
 };
 
 /* Chains that always exist. */
@@ -57,6 +58,8 @@ struct fperf_symbolizer {
 	struct fperf_module_names *stats;
 	size_t module_count, module_capacity, stat_count, stat_capacity;
 	struct fperf_map module_by_id; /* module id to index */
+	uint32_t last_id;	       /* module that was asked for last, 0: none; with its index */
+	size_t last_index;
 	bool wanted_gathered;
 
 	struct fperf_jit *jits;

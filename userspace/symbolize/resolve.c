@@ -25,8 +25,12 @@ static struct fperf_module *module_of(struct fperf_symbolizer *symbolizer, uint3
 {
 	uint64_t index;
 
+	if (id && id == symbolizer->last_id) /* stack frames of one module follow each other */
+		return &symbolizer->modules[symbolizer->last_index];
 	if (!id || !fperf_map__get(&symbolizer->module_by_id, id, &index))
 		return NULL;
+	symbolizer->last_id = id;
+	symbolizer->last_index = index;
 	return &symbolizer->modules[index];
 }
 
@@ -225,7 +229,7 @@ size_t fperf_symbolizer__resolve(struct fperf_symbolizer *symbolizer, const stru
 	*symbols = chain->symbols;
 	if (module && frame->kind != FPERF_FRAME_GAP) {
 		stats = &symbolizer->stats[module - symbolizer->modules];
-		if (chain->symbols[chain->count - 1]->known)
+		if (chain->known)
 			stats->known++;
 		else
 			stats->unknown++;

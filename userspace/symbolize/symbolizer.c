@@ -112,7 +112,7 @@ size_t fperf_symbolizer__keep(struct fperf_symbolizer *symbolizer, const struct 
 	memcpy(copy, symbols, count * sizeof(*copy));
 	for (size_t i = 0; i < count; i++)
 		block[i] = &copy[i];
-	*chain = (struct fperf_chain){block, count};
+	*chain = (struct fperf_chain){block, count, symbols[count - 1].known};
 	return symbolizer->chain_count - 1;
 }
 
