@@ -15,6 +15,7 @@ struct fperf_live_options {
 	uid_t owner_uid;
 	gid_t owner_gid;
 	uint32_t level;		     /* FPERF_LEVEL_SUMMARY or FPERF_LEVEL_TIMELINE */
+	uint64_t max_bytes;	     /* of the file; 0: no bound */
 	size_t memory;		     /* bytes that waiting and looked-at records may take; 0: 128 MiB */
 	const struct fperf_log *log; /* borrowed */
 };

@@ -20,6 +20,7 @@ static int writer_open(struct fperf_live_output *output, const char *path, struc
 		.owner_uid = output->options.owner_uid,
 		.owner_gid = output->options.owner_gid,
 		.session_id = output->id,
+		.max_bytes = output->options.max_bytes,
 	};
 
 	return fperf_writer__open(&options, writer, err);

@@ -1,5 +1,5 @@
 /* frameperf record */
-#include "analyze/analysis.h"
+#include "analyze/results.h"
 #include "base/clock.h"
 #include "capture/capture.h"
 #include "child.h"
@@ -16,7 +16,9 @@
 
 #include <ctype.h>
 #include <errno.h>
+#include <inttypes.h>
 #include <limits.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -30,6 +32,7 @@
 #define PROGRESS_NS	(FPERF_NS_PER_S / 2)
 #define NAME_WAIT_US	20000
 #define READ_BACK_BYTES (8u << 20)
+#define WAIT_BYTES	((size_t)32 << 20) /* of records that wait while the disk is full */
 #define REAP_TRIES	50 /* of 10 ms: how long a command that has just ended is waited for */
 
 struct recording {
@@ -46,6 +49,9 @@ struct recording {
 	struct fperf_capture_status status;
 	char path[PATH_MAX];
 	uint64_t start_ns, end_ns;
+	bool disk_full;	      /* said */
+	uint32_t files;	      /* written */
+	bool next_file;	      /* a bound of this one was reached; another follows */
 	uint64_t memory_peak; /* of the first process, in bytes */
 	const char *end_reason;
 };
@@ -102,6 +108,22 @@ static int choose_target(struct recording *recording, struct fperf_error *err)
 	return ret;
 }
 
+/* Two sessions of one second do not replace each other. */
+static void path_fill(struct recording *recording, const char *name, const char *date)
+{
+	const char *directory = recording->config->bounds.directory;
+	char again[16] = "";
+	struct stat st;
+
+	for (int i = 2; i < 1000; i++) {
+		snprintf(recording->path, sizeof(recording->path), "%s%sframeperf-%s-%s%s.fperf",
+			 directory ? directory : "", directory ? "/" : "", name, date, again);
+		if (lstat(recording->path, &st))
+			return;
+		snprintf(again, sizeof(again), "-%d", i);
+	}
+}
+
 /* "frameperf-NAME-YYYYMMDD-HHMMSS.fperf", with nothing in NAME that a shell or a file system minds. */
 static void choose_path(struct recording *recording)
 {
@@ -133,7 +155,7 @@ static void choose_path(struct recording *recording)
 	}
 	if (localtime_r(&now, &local))
 		strftime(date, sizeof(date), "%Y%m%d-%H%M%S", &local);
-	snprintf(recording->path, sizeof(recording->path), "frameperf-%s-%s.fperf", name, date);
+	path_fill(recording, name, date);
 }
 
 /* Nothing is written until something happens. */
@@ -165,12 +187,15 @@ static int writer_open(struct recording *recording, struct fperf_error *err)
 		.path = recording->path,
 		.owner_uid = recording->invoker.uid,
 		.owner_gid = recording->invoker.gid,
+		.max_bytes = recording->config->bounds.max_bytes,
+		.wait_bytes = WAIT_BYTES,
 	};
 	const struct fperf_live_options live = {
 		.path = recording->path,
 		.owner_uid = recording->invoker.uid,
 		.owner_gid = recording->invoker.gid,
 		.level = recording->config->level,
+		.max_bytes = recording->config->bounds.max_bytes,
 		.log = &recording->log,
 	};
 	struct fperf_error late;
@@ -242,6 +267,29 @@ static void show_progress(struct recording *recording, uint64_t now)
 		fperf_words__bytes(stats.file_bytes).text);
 }
 
+/* A bound of the file is reached when what is written every few seconds might not fit any more. */
+static bool bound_reached(struct recording *recording, uint64_t now)
+{
+	const struct fperf_bounds *bounds = &recording->config->bounds;
+	struct fperf_writer_stats stats;
+
+	fperf_writer__stats(recording->writer, &stats);
+	if (stats.waiting && !bounds->max_bytes && !recording->disk_full) {
+		recording->disk_full = true;
+		fperf_console__note(recording->console,
+				    "the disk is full: recording goes on in memory, up to %s",
+				    fperf_words__bytes(WAIT_BYTES).text);
+	}
+	if (bounds->max_ns && now - recording->start_ns >= bounds->max_ns)
+		recording->end_reason = "max-duration";
+	else if (bounds->max_bytes && (stats.waiting || stats.file_bytes >= bounds->max_bytes / 8 * 7))
+		recording->end_reason = "max-size";
+	else
+		return false;
+	recording->next_file = bounds->directory != NULL;
+	return true;
+}
+
 /* Until something ends the recording; which is put into end_reason. */
 static int follow(struct recording *recording, struct fperf_error *err)
 {
@@ -259,6 +307,8 @@ static int follow(struct recording *recording, struct fperf_error *err)
 			recording->end_reason = "duration";
 			return 0;
 		}
+		if (!recording->flight && bound_reached(recording, now))
+			return 0;
 		if (duration && duration - (now - recording->start_ns) < left)
 			left = duration - (now - recording->start_ns);
 		if (now - shown_ns >= PROGRESS_NS) {
@@ -295,6 +345,27 @@ static int flight_finish(struct recording *recording, int failed)
 	return failed ? FPERF_EXIT_FAILED : status;
 }
 
+/* Was all that waited written in the end? The file says. */
+static int check_disk(struct recording *recording, struct fperf_error *err)
+{
+	uint64_t lost[FPERF_SOURCES][FPERF_LOSS_REASONS] = {0}, sum = 0;
+	struct fperf_session_damage damage;
+	struct fperf_session *session;
+
+	if (fperf_session__load(recording->path, 0, &session, &damage, err))
+		return err->code;
+	fperf_results__lost(session, lost);
+	fperf_session__free(session);
+	for (unsigned int source = 0; source < FPERF_SOURCES; source++)
+		sum += lost[source][FPERF_LOSS_WRITE];
+	if (!sum)
+		return 0;
+	return fperf_error__set(err, -ENOSPC,
+				"no space was left on the disk: %" PRIu64
+				" records are lost; %s holds what was written until then, and says so",
+				sum, recording->path);
+}
+
 static int finish(struct recording *recording, int failed, struct fperf_error *err)
 {
 	struct fperf_error later = {0};
@@ -324,6 +395,8 @@ static int finish(struct recording *recording, int failed, struct fperf_error *e
 		ret = later.code;
 	}
 	recording->writer = NULL;
+	if (!ret && recording->disk_full)
+		ret = check_disk(recording, err);
 	return ret;
 }
 
@@ -453,6 +526,26 @@ static int flight_status(struct recording *recording, int failed, const struct f
 	return status;
 }
 
+/* Before a session of --out-dir: there is a directory, and room in it. */
+static int make_room(struct recording *recording, struct fperf_error *err)
+{
+	const struct fperf_bounds *bounds = &recording->config->bounds;
+
+	if (!bounds->directory)
+		return 0;
+	if (fperf_bounds__prepare(bounds, recording->invoker, err) ||
+	    fperf_bounds__rotate(bounds, 1, recording->invoker, err) < 0)
+		return err->code;
+	return 0;
+}
+
+/* After a first file: the target is gone. */
+static bool is_over(const struct recording *recording)
+{
+	return recording->files && recording->pids.count && kill(recording->pids.pids[0], 0) &&
+	       errno == ESRCH;
+}
+
 /* From the chosen target to the closed file. Returns the exit status. */
 static int record(struct recording *recording)
 {
@@ -460,18 +553,23 @@ static int record(struct recording *recording)
 	bool command = recording->child.pid != 0;
 	int ret;
 
-	ret = begin(recording, &err);
+	ret = make_room(recording, &err);
+	if (!ret)
+		ret = begin(recording, &err);
 	recording->start_ns = fperf_clock__now_ns();
-	if (!ret && command && !fperf_signals__asked())
+	if (!ret && command && recording->child.go >= 0 && !fperf_signals__asked())
 		ret = let_go(recording, &err);
 	if (ret < 0) {
 		int status =
 			command && recording->capture ? err.code == -ENOENT ? 127 : 126 : FPERF_EXIT_FAILED;
 
+		if (is_over(recording)) /* it ended between two files */
+			status = command ? command_status(recording) : FPERF_EXIT_OK;
+		else
+			fperf_console__error(recording->console, "%s", err.text);
 		/* Nothing was recorded: no file stays. */
 		if (recording->writer && !recording->flight)
 			unlink(recording->path);
-		fperf_console__error(recording->console, "%s", err.text);
 		return status;
 	}
 	if (recording->flight)
@@ -484,8 +582,16 @@ static int record(struct recording *recording)
 	if (ret < 0)
 		fperf_console__error(recording->console, "%s", err.text);
 	say_end(recording);
+	recording->files++;
+	if (!ret && recording->config->bounds.directory &&
+	    fperf_bounds__rotate(&recording->config->bounds, 0, recording->invoker, &err) < 0) {
+		fperf_console__error(recording->console, "%s", err.text);
+		ret = err.code;
+	}
 	if (ret < 0)
 		return FPERF_EXIT_FAILED;
+	if (recording->next_file)
+		return FPERF_EXIT_OK;
 	return command && recording->child.go < 0 ? command_status(recording) : FPERF_EXIT_OK;
 }
 
@@ -496,7 +602,8 @@ static int check_usage(const struct fperf_invocation *invocation)
 
 	struct fperf_error err;
 
-	if (fperf_record_config__check_safe(config, &err) < 0) {
+	if (fperf_record_config__check_safe(config, &err) < 0 ||
+	    fperf_record_config__check_bounds(config, &err) < 0) {
 		fperf_console__error(invocation->console, "%s", err.text);
 		return -EINVAL;
 	}
@@ -550,8 +657,14 @@ static int record_run(const struct fperf_invocation *invocation)
 		else if (invocation->operand_count && err.code == -EACCES)
 			status = 126;
 	} else {
-		choose_path(&recording);
-		status = record(&recording);
+		do {
+			fperf_capture__free(recording.capture);
+			recording.capture = NULL;
+			recording.next_file = false;
+			recording.end_reason = "interrupted";
+			choose_path(&recording);
+			status = record(&recording);
+		} while (status == FPERF_EXIT_OK && recording.next_file && !fperf_signals__asked());
 	}
 	fperf_capture__free(recording.capture);
 	if (recording.writer && !recording.flight)

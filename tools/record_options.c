@@ -76,6 +76,40 @@ static int set_duration(void *config, const char *argument, struct fperf_error *
 	return fperf_value__seconds(argument, &((struct fperf_record_config *)config)->duration_ns, err);
 }
 
+static int set_max_size(void *config, const char *argument, struct fperf_error *err)
+{
+	return fperf_bounds__parse_size(argument, &((struct fperf_record_config *)config)->bounds.max_bytes,
+					err);
+}
+
+static int set_max_duration(void *config, const char *argument, struct fperf_error *err)
+{
+	return fperf_value__seconds(argument, &((struct fperf_record_config *)config)->bounds.max_ns, err);
+}
+
+static int set_out_dir(void *config, const char *argument, struct fperf_error *err)
+{
+	if (!argument[0])
+		return fperf_error__set(err, -EINVAL, "the directory's name is empty");
+	((struct fperf_record_config *)config)->bounds.directory = argument;
+	return 0;
+}
+
+static int set_keep(void *config, const char *argument, struct fperf_error *err)
+{
+	return fperf_bounds__parse_keep(&((struct fperf_record_config *)config)->bounds, argument, err);
+}
+
+int fperf_record_config__check_bounds(const struct fperf_record_config *config, struct fperf_error *err)
+{
+	if (config->bounds.keep && !config->bounds.directory)
+		return fperf_error__set(err, -EINVAL, "--keep needs --out-dir: where sessions take turns");
+	if (config->bounds.directory && config->output)
+		return fperf_error__set(err, -EINVAL,
+					"-o names a file and --out-dir a directory: give one of them");
+	return 0;
+}
+
 static int set_frequency(void *config, const char *argument, struct fperf_error *err)
 {
 	return fperf_value__u32(argument, 1, HZ_MAX, &((struct fperf_record_config *)config)->frequency_hz,
@@ -327,6 +361,25 @@ const struct fperf_option fperf_record_options[FPERF_RECORD_OPTIONS] = {
 	 set_output},
 	{'d', "duration", "SECONDS",
 	 "End the recording after this time. A COMMAND that still runs then goes on.", set_duration},
+	{0, "max-size", "SIZE",
+	 "No session file becomes larger than this, for example 64M. The recording ends then, or goes on in "
+	 "the next "
+	 "file of --out-dir.",
+	 set_max_size},
+	{0, "max-duration", "SECONDS",
+	 "No session file holds more time than this. The recording ends then, or goes on in the next file of "
+	 "--out-dir.",
+	 set_max_duration},
+	{0, "out-dir", "DIR",
+	 "Write sessions into this directory, under names of their own, one after the other where --max-size "
+	 "or "
+	 "--max-duration bound them.",
+	 set_out_dir},
+	{0, "keep", "N[,SIZE]",
+	 "Keep the last N sessions of --out-dir, and no more than SIZE of them all; the oldest are removed. "
+	 "Nothing is "
+	 "removed that frameperf did not write there.",
+	 set_keep},
 	{'F', "frequency", "HZ", "Samples a second for each running thread, 1 to 10000. The default is 1000.",
 	 set_frequency},
 	{0, "level", "LEVEL",

@@ -2,6 +2,7 @@
 #ifndef FPERF_TOOLS_RECORD_OPTIONS_H
 #define FPERF_TOOLS_RECORD_OPTIONS_H
 
+#include "bounds.h"
 #include "capture/capture.h"
 #include "flight_options.h"
 #include "options.h"
@@ -14,8 +15,9 @@ struct fperf_label {
 
 struct fperf_record_config {
 	struct fperf_pids pids;
-	const char *name;     /* -n; NULL */
-	const char *output;   /* -o; NULL: a name is made */
+	const char *name;   /* -n; NULL */
+	const char *output; /* -o; NULL: a name is made */
+	struct fperf_bounds bounds;
 	uint64_t duration_ns; /* 0: until the target ends */
 	uint32_t frequency_hz;
 	uint32_t level;
@@ -38,10 +40,13 @@ struct fperf_record_config {
 	size_t text_count, text_capacity;
 };
 
-#define FPERF_RECORD_OPTIONS 20
+#define FPERF_RECORD_OPTIONS 24
 
 extern const struct fperf_option fperf_record_options[FPERF_RECORD_OPTIONS];
 extern const struct fperf_record_config fperf_record_defaults;
+
+/* Options about files that contradict each other. */
+int fperf_record_config__check_bounds(const struct fperf_record_config *config, struct fperf_error *err);
 
 /* --safe together with options that ask for more. */
 int fperf_record_config__check_safe(const struct fperf_record_config *config, struct fperf_error *err);

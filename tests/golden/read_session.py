@@ -349,7 +349,10 @@ class Session:
         """One text line for each record, with all columns in order."""
         columns = self.types[number][1]
         kinds = [columns[column][1] for column in sorted(columns)]
-        for row in self.records[number]:
+        rows = self.records[number]
+        if self.types[number][0] == "meta":  # the last of a key counts, at the place of the first
+            rows = {row[0]: row for row in rows}.values()
+        for row in rows:
             fields = []
             for kind, value in zip(kinds, row):
                 if kind == "bytes":
@@ -364,8 +367,8 @@ class Session:
     def digest(self):
         for number in sorted(self.types):
             if number:
-                text = "".join(self.lines(number)).encode()
-                yield "%s %d %08x" % (self.types[number][0], len(self.records[number]), zlib.crc32(text))
+                lines = list(self.lines(number))
+                yield "%s %d %08x" % (self.types[number][0], len(lines), zlib.crc32("".join(lines).encode()))
 
     def summary(self):
         return {"records": {self.types[n][0]: len(rows) for n, rows in self.records.items() if n and rows},

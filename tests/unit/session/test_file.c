@@ -1,6 +1,8 @@
 #include "files.h"
 
+#include <fcntl.h>
 #include <signal.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 
 TestSuite(session_file, .init = setup, .fini = teardown);
@@ -184,6 +186,64 @@ Test(session_file, what_was_flushed_is_there_when_the_recorder_is_killed)
 	fperf_session__records(session, FPERF_RECORD_SAMPLE, &count);
 	cr_assert_eq(count, 1);
 	fperf_session__free(session);
+}
+
+/* Writes numbered samples, a flush after each 500, until it is killed. */
+static void write_until_killed(void)
+{
+	struct fperf_writer *writer = open_writer(4096);
+
+	for (uint64_t i = 1;; i++) {
+		struct fperf_rec_sample sample = {
+			.time_ns = i, .thread = 1, .period = i * 0x9e3779b97f4a7c15ull};
+
+		fperf_writer__add(writer, FPERF_RECORD_SAMPLE, &sample, &err);
+		if (i % 500 == 0)
+			fperf_writer__flush(writer, false, &err);
+	}
+}
+
+/* At any moment: what is there is intact, without a gap, and at most the chunk that was being written is cut.
+ * FPERF_KILLS changes how often. */
+Test(session_file, killed_at_random_moments, .timeout = 600)
+{
+	const char *wanted = getenv("FPERF_KILLS");
+	struct random_source source = {.state = 11};
+	int kills = wanted ? atoi(wanted) : 200, cut = 0;
+
+	for (int round = 0; round < kills; round++) {
+		const struct fperf_rec_sample *samples;
+		struct fperf_session_damage damage;
+		struct fperf_session *session;
+		size_t count;
+		pid_t child = fork();
+
+		if (!child)
+			write_until_killed();
+		cr_assert_gt(child, 0);
+		while (access(path, F_OK))
+			usleep(100);
+		usleep(500 + (useconds_t)(random_next(&source) % 20000));
+		kill(child, SIGKILL);
+		cr_assert_eq(waitpid(child, NULL, 0), child);
+		if (fperf_session__load(path, 0, &session, &damage, &err)) {
+			struct stat st;
+
+			cr_assert_eq(stat(path, &st), 0);
+			cr_assert_eq(st.st_size, 0, "%s", err.text); /* not even its header was there */
+			unlink(path);
+			continue;
+		}
+		cr_assert(damage.no_end);
+		cr_assert_eq(damage.chunks_bad, 0, "%s", damage.first);
+		cut += damage.tail_cut;
+		samples = fperf_session__records(session, FPERF_RECORD_SAMPLE, &count);
+		for (size_t i = 0; i < count; i++)
+			cr_assert_eq(samples[i].time_ns, i + 1);
+		fperf_session__free(session);
+		unlink(path);
+	}
+	cr_log_info("%d kills, %d files cut inside a chunk", kills, cut);
 }
 
 Test(session_file, a_saved_session_is_the_same_and_keeps_its_id, .timeout = 240)

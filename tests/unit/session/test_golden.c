@@ -24,8 +24,8 @@ static void golden_path(char *text, size_t size, const char *golden, const char 
 	source_path(text, size, name);
 }
 
-/* Each version that had new record types or columns left a file behind. */
-static const char *const golden_files[] = {"v1", "v1_1"};
+/* Each version that had new record types or columns left a file behind; and there is one of each level. */
+static const char *const golden_files[] = {"v1", "v1_1", "level2", "level1", "level0"};
 #define GOLDEN_FILES  (sizeof(golden_files) / sizeof(golden_files[0]))
 #define NEWEST_DIGEST "v1_1.digest"
 

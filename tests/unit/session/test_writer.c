@@ -220,3 +220,53 @@ Test(session_writer, no_space_from_the_start)
 	cr_assert_eq(count_of(session, FPERF_RECORD_SAMPLE), 0);
 	fperf_session__free(session);
 }
+
+/* What waits in memory is written when there is room again, and what had no room there either is counted. */
+Test(session_writer, records_wait_while_the_disk_is_full, .timeout = 240)
+{
+	struct fperf_writer_options options = {
+		.path = path, .owner_uid = (uid_t)-1, .owner_gid = (gid_t)-1, .wait_bytes = 4 << 20};
+	struct fperf_session_damage damage;
+	struct fperf_writer_stats stats;
+	struct fperf_session *session;
+	struct fperf_writer *writer;
+	uint64_t added, waited;
+
+	if (mount("tmpfs", directory, "tmpfs", 0, "size=512k"))
+		cr_skip("cannot mount a small file system here");
+	cr_assert_eq(fperf_writer__open(&options, &writer, &err), 0, "%s", err.text);
+	cr_assert_eq(record_until_full(writer, &added), 0, "a full disk is no error");
+	fperf_writer__stats(writer, &stats);
+	cr_assert(stats.waiting);
+	cr_assert_gt(stats.records_lost, 1000);
+	waited = added - stats.records[FPERF_RECORD_SAMPLE] - stats.records_lost;
+	cr_assert_gt(waited, 10000);
+	cr_assert_eq(mount("tmpfs", directory, "tmpfs", MS_REMOUNT, "size=64m"), 0);
+	cr_assert_eq(fperf_writer__flush(writer, false, &err), 0, "%s", err.text);
+	fperf_writer__stats(writer, &stats);
+	cr_assert_not(stats.waiting);
+	cr_assert_eq(fperf_writer__close(writer, &err), 0);
+	assert_closed_cleanly(added);
+	session = load(path, &damage);
+	cr_assert_geq(count_of(session, FPERF_RECORD_SAMPLE), waited);
+	fperf_session__free(session);
+	unlink(path);
+	cr_assert_eq(umount(directory), 0);
+}
+
+Test(session_writer, a_file_keeps_its_bound, .timeout = 240)
+{
+	struct fperf_writer_options options = {
+		.path = path, .owner_uid = (uid_t)-1, .owner_gid = (gid_t)-1, .max_bytes = 400000};
+	struct fperf_writer *writer;
+	struct stat st;
+	uint64_t added;
+
+	cr_assert_eq(fperf_writer__open(&options, &writer, &err), 0, "%s", err.text);
+	cr_assert_eq(record_until_full(writer, &added), 1, "told once");
+	cr_assert_eq(fperf_writer__close(writer, &err), 0);
+	cr_assert_eq(stat(path, &st), 0);
+	cr_assert_leq(st.st_size, 400000);
+	cr_assert_gt(st.st_size, 200000);
+	assert_closed_cleanly(added);
+}
