@@ -25,7 +25,7 @@ CFLAGS   ?= -O2 -g
 all_cflags  = -std=c17 -D_GNU_SOURCE $(warnings) $(CFLAGS) $(sanitize) -fno-omit-frame-pointer -fno-strict-aliasing \
 	      -Iinclude -Iuserspace -I$(BUILD)/skeleton -MMD -MP $(if $(SYSROOT),-isystem $(SYSROOT)/usr/include)
 all_ldflags = $(LDFLAGS) $(sanitize) $(if $(STATIC),-static) $(if $(SYSROOT),-L$(SYSROOT)/usr/lib/aarch64-linux-gnu)
-libs        = -lbpf -ldw -lelf -lzstd -lz -llzma $(if $(STATIC),-lbz2) -ljansson -liberty -lpthread -lm
+libs        = -lbpf -ldw -lelf -lzstd -lz -llzma $(if $(STATIC),-lbz2) -ljansson -linih -liberty -lpthread -lm
 bpf_cflags  = -O2 -g -std=gnu11 -target bpf -D__TARGET_ARCH_$(BPF_ARCH) -Wall -Wextra -Werror \
 	      -Wno-unused-parameter -Wno-missing-declarations -Iinclude -Ivmlinux -Ibpf
 
@@ -238,6 +238,9 @@ install: all man ## into $(DESTDIR)$(PREFIX)
 	install -D -m 755 $(BUILD)/frameperf $(DESTDIR)$(PREFIX)/bin/frameperf
 	install -d $(DESTDIR)$(PREFIX)/share/man/man1
 	install -m 644 $(BUILD)/man/*.1 $(DESTDIR)$(PREFIX)/share/man/man1
+	sed 's|@bindir@|$(PREFIX)/bin|' docs/systemd/frameperf-arm.service >$(BUILD)/frameperf-arm.service
+	install -D -m 644 $(BUILD)/frameperf-arm.service $(DESTDIR)$(PREFIX)/lib/systemd/system/frameperf-arm.service
+	install -D -m 644 docs/android/frameperf-arm.rc $(DESTDIR)$(PREFIX)/share/frameperf/frameperf-arm.rc
 
 $(BUILD)/bench/session_size: $(BUILD)/tests/bench/session_size.o $(BUILD)/libframeperf.a
 	@mkdir -p $(@D)

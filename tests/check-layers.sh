@@ -43,6 +43,7 @@ only 'elfutils/' symbolize unwind elf
 only 'dwarf\.h' symbolize unwind elf
 only '(libelf|gelf)\.h' symbolize unwind elf
 only 'jansson' output tools
+only 'ini\.h' tools
 
 if grep -nE '\b(exit|abort|_exit|printf|puts|perror|fprintf)[[:space:]]*\(' userspace/*/*.c |
 	grep -vE 'snprintf|fprintf\((out|file|stream)|/\* after fork \*/|userspace/output/' >&2; then

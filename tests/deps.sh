@@ -2,7 +2,7 @@
 # Installs what building and testing need, where it is missing. tests/deps.sh [build|test|demo]: for that alone (default:
 # everything).
 set -eu
-build="build-essential clang bpftool pkg-config libbpf-dev libdw-dev libelf-dev libzstd-dev liblzma-dev libjansson-dev
+build="build-essential clang bpftool pkg-config libbpf-dev libdw-dev libelf-dev libzstd-dev liblzma-dev libjansson-dev libinih-dev
 	libiberty-dev binutils-dev zlib1g-dev"
 # Node may have been installed in another way than from Debian.
 command -v npm >/dev/null || build="$build nodejs npm"

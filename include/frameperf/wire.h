@@ -20,11 +20,12 @@ typedef __s32 fperf_s32;
 typedef __u64 fperf_u64;
 #endif
 
-#define FPERF_COMM_SIZE	   16
-#define FPERF_KERNEL_DEPTH 64  /* kernel stack frames kept per stack */
-#define FPERF_USER_DEPTH   256 /* user stack frames kept per stack */
-#define FPERF_MAX_CPUS	   1024
-#define FPERF_PID_LIMIT	   4194304 /* PID_MAX_LIMIT of 64-bit kernels; a power of two */
+#define FPERF_COMM_SIZE	    16
+#define FPERF_KERNEL_DEPTH  64	/* kernel stack frames kept per stack */
+#define FPERF_USER_DEPTH    256 /* user stack frames kept per stack */
+#define FPERF_MAX_CPUS	    1024
+#define FPERF_ARRIVAL_NAMES 256	    /* names that a watcher waits for */
+#define FPERF_PID_LIMIT	    4194304 /* PID_MAX_LIMIT of 64-bit kernels; a power of two */
 
 /* Set in a user address of a stack that is an interrupted pc (leaf, or interrupted by a signal), clear in a
  * return address. User addresses never reach this bit on x86-64 and arm64. */

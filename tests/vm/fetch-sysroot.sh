@@ -4,7 +4,7 @@
 set -eu
 : "${VM_KERNELS:=${XDG_CACHE_HOME:-$HOME/.cache}/frameperf-kernels}"
 out=$VM_KERNELS/sysroot-arm64 d=$VM_KERNELS/.apt-arm64
-packages="libbpf-dev libelf-dev libdw-dev zlib1g-dev libzstd-dev liblzma-dev libbz2-dev libjansson-dev libiberty-dev"
+packages="libbpf-dev libelf-dev libdw-dev zlib1g-dev libzstd-dev liblzma-dev libbz2-dev libjansson-dev libinih-dev libiberty-dev"
 stamp=$out/.packages
 if [ "$(cat "$stamp" 2>/dev/null)" = "$packages" ]; then
   echo "$out"
