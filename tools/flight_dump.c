@@ -55,8 +55,13 @@ static int content_write(const struct fperf_dump *dump, struct fperf_writer *wri
 	int ret = fperf_host__write(writer, dump->config, err);
 
 	ret = ret ? ret : fperf_ring__write(dump->ring, writer, dump->from_ns, dump->pinned_only, err);
+	if (!ret && dump->extra)
+		ret = dump->extra(dump->extra_context, writer, err);
 	if (ret)
 		return ret;
+	/* What is kept of a long recording lies between gaps from its begin to its end. */
+	if (dump->pinned_only)
+		stretch_take(&stretches, dump->begun_ns, dump->begun_ns);
 	fperf_ring__stretches(dump->ring, dump->from_ns, dump->pinned_only, stretch_take, &stretches);
 	if (!stretches.first_ns)
 		stretches.first_ns = stretches.last_ns = dump->end_ns;
@@ -114,6 +119,8 @@ static int dump_child(const struct fperf_dump *dump, uint64_t cpu_ns, long max_r
 		fperf_console__error(dump->console, "%s", err.text);
 		return FPERF_EXIT_FAILED;
 	}
+	if (dump->quiet)
+		return FPERF_EXIT_OK;
 	stat(dump->path, &file);
 	fperf_console__note(dump->console, "wrote %s: %s", dump->path,
 			    fperf_words__bytes((uint64_t)file.st_size).text);

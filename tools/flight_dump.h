@@ -24,6 +24,10 @@ struct fperf_dump {
 	uint64_t begun_ns; /* when the recorder began, to share out what it has cost */
 	bool pinned_only;  /* write only what is pinned in the ring, and where the gaps are */
 	bool replace;	   /* write beside the file first, then in its place */
+	bool quiet;	   /* say only what went wrong */
+	/* Writes what else belongs there; NULL: nothing. */
+	int (*extra)(void *context, struct fperf_writer *to, struct fperf_error *err);
+	void *extra_context;
 };
 
 /* Starts a child process that writes it and ends, with the status that frameperf would end with; it says what

@@ -3,6 +3,7 @@
 #include "base/vec.h"
 #include "options.h"
 #include "session/ring.h"
+#include "worst.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -15,6 +16,7 @@
 #define MOST_BYTES	((size_t)1 << 30)
 #define MOST_RULES	32
 #define MOST_SESSIONS	1000000
+#define MOST_WORST	1000
 
 void fperf_flight_config__free(struct fperf_flight_config *config)
 {
@@ -108,6 +110,12 @@ int fperf_flight_config__set_limit(struct fperf_flight_config *config, const cha
 	return fperf_value__u32(argument, 1, MOST_SESSIONS, &config->limit, err);
 }
 
+int fperf_flight_config__set_worst(struct fperf_flight_config *config, const char *argument,
+				   struct fperf_error *err)
+{
+	return fperf_value__u32(argument, 1, MOST_WORST, &config->worst, err);
+}
+
 int fperf_flight_config__check(const struct fperf_flight_config *config, const char *const *scopes,
 			       size_t scope_count, struct fperf_error *err)
 {
@@ -123,9 +131,15 @@ int fperf_flight_config__check(const struct fperf_flight_config *config, const c
 						"PATH:BEGIN,PATH:END=%s",
 						rule->text, rule->scope);
 	}
-	if (config->pre_ns && config->pre_ns > config->span_ns)
-		return fperf_error__set(err, -EINVAL,
-					"--pre of %.1f s is more than --flight keeps, which is %.1f s",
-					(double)config->pre_ns / 1e9, (double)config->span_ns / 1e9);
+	if (config->worst && config->span_ns)
+		return fperf_error__set(
+			err, -EINVAL,
+			"--keep-worst and --flight or --trigger are two things: one session with "
+			"the worst frames of all, or one for each trigger");
+	if (config->pre_ns && config->pre_ns > (config->worst ? FPERF_WORST_SPAN_NS : config->span_ns))
+		return fperf_error__set(err, -EINVAL, "--pre of %.1f s is more than is kept, which is %.1f s",
+					(double)config->pre_ns / 1e9,
+					(double)(config->worst ? FPERF_WORST_SPAN_NS : config->span_ns) /
+						1e9);
 	return 0;
 }

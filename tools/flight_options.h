@@ -17,6 +17,7 @@ struct fperf_flight_config {
 	uint64_t pre_ns, post_ns; /* pre_ns 0: as much as there is */
 	uint64_t cooldown_ns;
 	uint32_t limit; /* sessions; 0: no limit */
+	uint32_t worst; /* --keep-worst; 0: none */
 };
 
 #define FPERF_FLIGHT_DEFAULTS                                                                                \
@@ -39,6 +40,9 @@ int fperf_flight_config__set_post(struct fperf_flight_config *config, const char
 int fperf_flight_config__set_cooldown(struct fperf_flight_config *config, const char *argument,
 				      struct fperf_error *err);
 int fperf_flight_config__set_limit(struct fperf_flight_config *config, const char *argument,
+				   struct fperf_error *err);
+
+int fperf_flight_config__set_worst(struct fperf_flight_config *config, const char *argument,
 				   struct fperf_error *err);
 
 /* After all options. `scopes` are the names of the scopes that are recorded: a rule on another one could

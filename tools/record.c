@@ -13,6 +13,7 @@
 #include "session/session.h"
 #include "session/writer.h"
 #include "signals.h"
+#include "worst.h"
 
 #include <ctype.h>
 #include <errno.h>
@@ -45,6 +46,7 @@ struct recording {
 	struct fperf_child child;
 	struct fperf_writer *writer;
 	struct fperf_flight *flight; /* --flight; then the writer is its own */
+	struct fperf_worst *worst;   /* --keep-worst; likewise */
 	struct fperf_capture *capture;
 	struct fperf_capture_status status;
 	char path[PATH_MAX];
@@ -158,17 +160,22 @@ static void choose_path(struct recording *recording)
 	path_fill(recording, name, date);
 }
 
-/* Nothing is written until something happens. */
-static int flight_open(struct recording *recording, struct fperf_capture_options *capture,
-		       struct fperf_error *err)
+static struct fperf_flight_options flight_options(const struct recording *recording)
 {
-	struct fperf_flight_options options = {
+	return (struct fperf_flight_options){
 		.config = recording->config,
 		.console = recording->console,
 		.path = recording->path,
 		.invoker = recording->invoker,
 		.target = recording->pids.pids[0],
 	};
+}
+
+/* Nothing is written until something happens. */
+static int flight_open(struct recording *recording, struct fperf_capture_options *capture,
+		       struct fperf_error *err)
+{
+	struct fperf_flight_options options = flight_options(recording);
 	int ret = fperf_flight__open(&options, &recording->flight, err);
 
 	if (ret)
@@ -176,6 +183,20 @@ static int flight_open(struct recording *recording, struct fperf_capture_options
 	fperf_signals__count_triggers();
 	recording->writer = fperf_flight__writer(recording->flight);
 	capture->triggers = fperf_flight__triggers(recording->flight);
+	capture->flush_interval_ms = FLIGHT_FLUSH_MS;
+	return 0;
+}
+
+static int worst_open(struct recording *recording, struct fperf_capture_options *capture,
+		      struct fperf_error *err)
+{
+	struct fperf_flight_options options = flight_options(recording);
+	int ret = fperf_worst__open(&options, &recording->worst, err);
+
+	if (ret)
+		return ret;
+	recording->writer = fperf_worst__writer(recording->worst);
+	capture->triggers = fperf_worst__triggers(recording->worst);
 	capture->flush_interval_ms = FLIGHT_FLUSH_MS;
 	return 0;
 }
@@ -236,6 +257,8 @@ static int begin(struct recording *recording, struct fperf_error *err)
 
 	if (config->flight.span_ns)
 		ret = flight_open(recording, &options, err);
+	else if (config->flight.worst)
+		ret = worst_open(recording, &options, err);
 	else
 		ret = writer_open(recording, err);
 	if (ret < 0)
@@ -320,6 +343,8 @@ static int follow(struct recording *recording, struct fperf_error *err)
 					  (int)((left + FPERF_NS_PER_MS - 1) / FPERF_NS_PER_MS), err);
 		if (ret >= 0 && recording->flight && fperf_flight__step(recording->flight, err) < 0)
 			ret = err->code;
+		if (ret >= 0 && recording->worst && fperf_worst__step(recording->worst, err) < 0)
+			ret = err->code;
 		if (ret < 0) {
 			recording->end_reason = "write error";
 			return ret;
@@ -334,14 +359,17 @@ static int follow(struct recording *recording, struct fperf_error *err)
 /* Ends capture and closes the file, also after a failure; the first error stays. */
 static int flight_finish(struct recording *recording, int failed)
 {
-	int status = fperf_flight__end(recording->flight, recording->end_reason);
+	int status = recording->flight ? fperf_flight__end(recording->flight, recording->end_reason)
+				       : fperf_worst__end(recording->worst, recording->end_reason);
 	struct fperf_error ignored;
 
 	fperf_capture__stop(recording->capture, recording->end_reason, &ignored);
 	fperf_capture__status(recording->capture, &recording->status);
 	fperf_flight__close(recording->flight);
+	fperf_worst__close(recording->worst);
 	recording->writer = NULL;
 	recording->flight = NULL;
+	recording->worst = NULL;
 	return failed ? FPERF_EXIT_FAILED : status;
 }
 
@@ -512,14 +540,14 @@ static int let_go(struct recording *recording, struct fperf_error *err)
 /* The end of a recording of which nothing is written now, but perhaps a session that is due. */
 static int flight_status(struct recording *recording, int failed, const struct fperf_error *err)
 {
-	uint32_t sessions = fperf_flight__sessions(recording->flight);
+	uint32_t sessions = recording->flight ? fperf_flight__sessions(recording->flight) : 1;
 	int status;
 
 	if (failed < 0)
 		fperf_console__error(recording->console, "%s", err->text);
 	status = flight_finish(recording, failed);
-	fperf_console__note(recording->console, "%u session%s written (%s)", sessions,
-			    sessions == 1 ? "" : "s", recording->end_reason);
+	fperf_console__note(recording->console, "%u session%s (%s)", sessions, sessions == 1 ? "" : "s",
+			    recording->end_reason);
 	say_what_is_missing(recording);
 	if (status == FPERF_EXIT_OK && recording->child.pid && recording->child.go < 0)
 		return command_status(recording);
@@ -568,15 +596,17 @@ static int record(struct recording *recording)
 		else
 			fperf_console__error(recording->console, "%s", err.text);
 		/* Nothing was recorded: no file stays. */
-		if (recording->writer && !recording->flight)
+		if (recording->writer && !recording->flight && !recording->worst)
 			unlink(recording->path);
 		return status;
 	}
 	if (recording->flight)
 		fperf_flight__begin(recording->flight, recording->capture);
+	if (recording->worst)
+		fperf_worst__begin(recording->worst, recording->capture);
 	ret = follow(recording, &err);
 	fperf_console__progress_end(recording->console);
-	if (recording->flight)
+	if (recording->flight || recording->worst)
 		return flight_status(recording, ret, &err);
 	ret = finish(recording, ret, &err);
 	if (ret < 0)
@@ -667,9 +697,10 @@ static int record_run(const struct fperf_invocation *invocation)
 		} while (status == FPERF_EXIT_OK && recording.next_file && !fperf_signals__asked());
 	}
 	fperf_capture__free(recording.capture);
-	if (recording.writer && !recording.flight)
+	if (recording.writer && !recording.flight && !recording.worst)
 		fperf_writer__close(recording.writer, &err);
 	fperf_flight__close(recording.flight);
+	fperf_worst__close(recording.worst);
 	fperf_child__close(&recording.child);
 	fperf_pids__free(&recording.pids);
 	return status;

@@ -311,6 +311,7 @@ FLIGHT_OPTION(set_pre, fperf_flight_config__set_pre)
 FLIGHT_OPTION(set_post, fperf_flight_config__set_post)
 FLIGHT_OPTION(set_cooldown, fperf_flight_config__set_cooldown)
 FLIGHT_OPTION(set_limit, fperf_flight_config__set_limit)
+FLIGHT_OPTION(set_worst, fperf_flight_config__set_worst)
 
 static int set_safe(void *config, const char *argument, struct fperf_error *err)
 {
@@ -430,6 +431,11 @@ const struct fperf_option fperf_record_options[FPERF_RECORD_OPTIONS] = {
 	 "Record the least that still tells something, for what bears no more: 100 samples a second, the "
 	 "innermost address only, and the waits; no probes in the game, so no frames.",
 	 set_safe},
+	{0, "keep-worst", "NUMBER",
+	 "For recordings of hours: keep in full only that many worst frames, each with what came before it "
+	 "(a second, or --pre) and the ordinary frames in there; of the others the figures that are true for "
+	 "all.",
+	 set_worst},
 	{0, "label", "KEY=VALUE",
 	 "Keep this with the session, for example scene=harbour. May be given more than once.", set_label},
 	{0, "as-root", NULL,

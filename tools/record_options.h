@@ -40,7 +40,7 @@ struct fperf_record_config {
 	size_t text_count, text_capacity;
 };
 
-#define FPERF_RECORD_OPTIONS 24
+#define FPERF_RECORD_OPTIONS 25
 
 extern const struct fperf_option fperf_record_options[FPERF_RECORD_OPTIONS];
 extern const struct fperf_record_config fperf_record_defaults;

@@ -54,7 +54,7 @@ test_each_trigger_fires_on_its_fault_and_on_no_other() {
 	rm -f s-*.fperf
 	lie_in_wait "${all_rules[@]}" -- "$STALL" none 5 6
 	! ls s-*.fperf 2>/dev/null || die "fired although nothing happened"
-	grep -q '0 sessions written' record.log || die "no word of it"
+	grep -q '0 sessions (target ended)' record.log || die "no word of it"
 }
 
 # stalls KIND FUNCTION HOLDER HOLDER_FUNCTION: the report names where, and who holds it up
@@ -177,4 +177,39 @@ test_full_disk_while_writing_is_said_and_survived() {
 	kill -INT $job
 	exits_with 1 wait $job
 	kill $target
+}
+
+test_keep_worst_keeps_the_worst_and_figures_for_all() {
+	"$FP" record -o s.fperf --as-root --frame "$STALL:stall_present" --keep-worst 2 -- "$STALL" frame 14 3 >truth 2>record.log
+	cat record.log truth
+	valid s.fperf
+	"$FP" report s.fperf --json >report.json
+	python3 - report.json truth <<-'X' || die "not what was worst"
+		import json, sys
+		report, truth = json.load(open(sys.argv[1])), open(sys.argv[2]).read().split()
+		whole, frames = report["whole"], report["frames"]
+		begin, end = int(truth[1]), int(truth[2])
+		print(whole, frames["count"])
+		assert 1000 < whole["frames"] < 1800, "all frames are counted"
+		assert whole["duration_ns"] > 12e9
+		assert abs(whole["time_ns"]["max"] - (end - begin)) < 12e6, "the worst one is known"
+		assert 7.9e6 < whole["time_ns"]["p50"] < 8.5e6
+		assert frames["count"] < whole["frames"] / 2, "only a part is kept"
+		assert whole["kept_ns"] < 9e9
+		worst = max(report["slow_frames"], key=lambda frame: frame["time_ns"])
+		assert begin - 12e6 < worst["start_ns"] < begin and worst["time_ns"] < 230e6, "and it is in full: no frame spans a gap"
+		assert worst["verdict"]["cause"] == "cpu" and worst["verdict"]["place"]["function"] in ("spin_for", "fault", "main"), worst["verdict"]
+		cpu = sum(thread["cpu_ns"] for thread in report["threads"])
+		assert cpu < whole["kept_ns"], ("no thread ran in what was not kept", cpu)
+	X
+}
+
+test_keep_worst_survives_kill_9_and_stays_small() {
+	"$FP" record -o s.fperf --as-root --frame "$STALL:stall_present" --keep-worst 5 -- "$STALL" none 80 3 2>record.log & local job=$!
+	wait_for 75 test -s s.fperf
+	kill -9 $job
+	wait $job || :
+	valid s.fperf >/dev/null
+	[ "$(stat -c %s s.fperf)" -lt 1000000 ] || die "$(stat -c %s s.fperf) bytes"
+	SESSION=s.fperf expect "r['whole']['frames'] > 5000" "r['session']['end_reason'] == 'still recording'"
 }

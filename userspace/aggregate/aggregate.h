@@ -82,6 +82,12 @@ int fperf_aggregate__consume(struct fperf_aggregate *agg, const void *record, si
 int fperf_aggregate__snapshot(struct fperf_aggregate *agg, const void *record, size_t size, uint64_t time_ns,
 			      uint32_t owner_tid, struct fperf_error *err);
 
+/* Writes the interval of a thread that is off its core now, from the same records of the scan, up to
+ * `time_ns`: for a session that ends there although the recording goes on. Does not touch the recording
+ * either. */
+int fperf_aggregate__still_off(struct fperf_aggregate *agg, const void *record, size_t size, uint64_t time_ns,
+			       struct fperf_error *err);
+
 /* Adds a stack that user space unwound (from a stack dump), to be used in place of the one in the record. */
 int fperf_aggregate__consume_with_stack(struct fperf_aggregate *agg, const void *record, size_t size,
 					const uint64_t *user, uint32_t user_count, uint8_t outcome,

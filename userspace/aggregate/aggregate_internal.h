@@ -69,6 +69,10 @@ int fperf_aggregate__write_mapping(struct fperf_aggregate *agg, const struct fpe
 void fperf_aggregate__count_lost(struct fperf_aggregate *agg, enum fperf_source source,
 				 enum fperf_loss_reason reason, uint64_t count);
 
+/* A thread that did not run since recording began: one interval up to `end_ns`. */
+int fperf_aggregate__write_idle(struct fperf_aggregate *agg, const struct fperf_thread *thread,
+				uint64_t end_ns, struct fperf_error *err);
+
 /* Writes what was counted as lost since the last time. */
 int fperf_aggregate__write_losses(struct fperf_aggregate *agg, uint64_t time_ns, struct fperf_error *err);
 

@@ -553,6 +553,41 @@ int fperf_aggregate__snapshot(struct fperf_aggregate *agg, const void *bytes, si
 	return result ? result : fperf_writer__add(agg->options.writer, FPERF_RECORD_SNAPSHOT, &record, err);
 }
 
+int fperf_aggregate__still_off(struct fperf_aggregate *agg, const void *bytes, size_t size, uint64_t time_ns,
+			       struct fperf_error *err)
+{
+	struct fperf_rec_snapshot snapshot = {.time_ns = time_ns, .syscall = -1};
+	struct fperf_rec_offcpu record = {.in_ns = time_ns};
+	struct fperf_thread *thread;
+	struct wire_record wire;
+
+	if (!record_read(bytes, size, &wire) ||
+	    (wire.header.type != FPERF_WIRE_TASK && wire.header.type != FPERF_WIRE_OFFCPU)) {
+		agg->stats.bad_records++;
+		return 0;
+	}
+	thread = record_thread(agg, &wire, err);
+	if (!thread)
+		return err->code;
+	if (wire.header.type == FPERF_WIRE_TASK)
+		return thread->at_start ? fperf_aggregate__write_idle(agg, thread, time_ns, err) : 0;
+	if (!wire.offcpu.out_ns || wire.offcpu.out_ns >= time_ns)
+		return 0;
+	if (snapshot_off(agg, thread, &wire, &snapshot, err))
+		return err->code;
+	record.thread = thread->id;
+	record.out_ns = wire.offcpu.out_ns;
+	record.wake_ns = wire.offcpu.wake_ns;
+	record.flags = wire.offcpu.flags | FPERF_OFFCPU_OPEN_END;
+	record.state = wire.offcpu.state;
+	record.syscall = snapshot.syscall;
+	memcpy(record.args, snapshot.args, sizeof(snapshot.args));
+	record.cpu_out = record.cpu_in = wire.offcpu.cpu_out;
+	record.waker = snapshot.waker;
+	record.stack = snapshot.stack;
+	return fperf_writer__add(agg->options.writer, FPERF_RECORD_OFFCPU, &record, err);
+}
+
 int fperf_aggregate__consume(struct fperf_aggregate *agg, const void *record, size_t size,
 			     struct fperf_error *err)
 {

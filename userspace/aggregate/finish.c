@@ -24,9 +24,8 @@ int fperf_aggregate__write_losses(struct fperf_aggregate *agg, uint64_t time_ns,
 	return 0;
 }
 
-/* A thread that did not run at all while recording: one interval from edge to edge. */
-static int idle_thread_write(struct fperf_aggregate *agg, const struct fperf_thread *thread, uint64_t end_ns,
-			     struct fperf_error *err)
+int fperf_aggregate__write_idle(struct fperf_aggregate *agg, const struct fperf_thread *thread,
+				uint64_t end_ns, struct fperf_error *err)
 {
 	const struct fperf_thread_at_start *at_start = thread->at_start;
 	struct fperf_rec_offcpu record = {
@@ -55,7 +54,8 @@ static int threads_finish(struct fperf_aggregate *agg, uint64_t end_ns, struct f
 
 		if (fperf_task_table__settle(&agg->tasks, thread, UINT64_MAX, err))
 			return err->code;
-		if (thread->at_start && !thread->end_ns && idle_thread_write(agg, thread, end_ns, err))
+		if (thread->at_start && !thread->end_ns &&
+		    fperf_aggregate__write_idle(agg, thread, end_ns, err))
 			return err->code;
 	}
 	return 0;

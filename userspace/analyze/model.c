@@ -1,5 +1,7 @@
 #include "analyze/model.h"
 
+#include "analyze/gaps.h"
+
 #include "analyze/timeline.h"
 #include "base/strtab.h"
 #include "base/vec.h"
@@ -341,6 +343,8 @@ int fperf_model__build(struct fperf_model *model, const struct fperf_session *se
 	if (model->offcpu_count >= FPERF_NO_RECORD || model->sample_count >= FPERF_NO_RECORD)
 		return fperf_error__set(err, -EFBIG,
 					"more than 4 billion events: analyse a shorter recording");
+	if (fperf_gaps__fill(model))
+		return fperf_error__no_memory(err, "the gaps of a session");
 	model->sample_period_ns = fperf_session__meta_u64(session, FPERF_META_SAMPLE_PERIOD_NS, 0);
 	if (!model->sample_period_ns || model->sample_period_ns > 1000000000)
 		model->sample_period_ns = DEFAULT_PERIOD_NS;
@@ -373,6 +377,7 @@ void fperf_model__free(struct fperf_model *model)
 	free(model->stacks);
 	free(model->own_functions);
 	free(model->facts);
+	free(model->own_offcpu);
 	fperf_map__free(&model->by_thread);
 	fperf_map__free(&model->stack_index);
 	*model = (struct fperf_model){0};

@@ -69,6 +69,7 @@ struct fperf_model {
 	enum fperf_arch arch;
 
 	const struct fperf_rec_offcpu *offcpu;
+	struct fperf_rec_offcpu *own_offcpu; /* NULL: offcpu is the session's */
 	const struct fperf_rec_sample *samples;
 	const struct fperf_rec_task_event *task_events;
 	size_t offcpu_count, sample_count, task_event_count;

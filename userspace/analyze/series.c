@@ -2,6 +2,7 @@
 
 #include "analyze/stats.h"
 #include "base/clock.h"
+#include "analyze/gaps.h"
 #include "base/map.h"
 #include "base/vec.h"
 
@@ -204,7 +205,8 @@ static int frames_fill(struct fperf_analysis *analysis, const struct fperf_analy
 	for (size_t i = 0; i + 1 < count; i++) {
 		struct fperf_frame *frame = &analysis->frames[analysis->frame_count];
 
-		if (boundaries[i + 1].time_ns <= boundaries[i].time_ns)
+		if (boundaries[i + 1].time_ns <= boundaries[i].time_ns ||
+		    fperf_gaps__between(analysis->session, boundaries[i].time_ns, boundaries[i + 1].time_ns))
 			continue;
 		if (!all && (boundaries[i].time_ns < options->from_ns ||
 			     (options->to_ns && boundaries[i + 1].time_ns > options->to_ns)))
@@ -377,6 +379,8 @@ int fperf_series__summarise(struct fperf_analysis *analysis, struct fperf_error 
 	if (!times)
 		return fperf_error__no_memory(err, "the frame times");
 	summary->duration_ns = analysis->frames[count - 1].end_ns - analysis->frames[0].start_ns;
+	summary->duration_ns -= fperf_gaps__between(analysis->session, analysis->frames[0].start_ns,
+						    analysis->frames[count - 1].end_ns);
 	summary->fps_mean = (double)count * 1e9 / (double)summary->duration_ns;
 	summary->time = (struct fperf_time_stats){
 		.mean = fperf_stats__mean(times, count),

@@ -81,6 +81,10 @@ int fperf_capture__begin_epoch(struct fperf_capture *capture, uint64_t wanted_ep
  * the lock that it waits for. */
 int fperf_capture__snapshot(struct fperf_capture *capture, struct fperf_error *err);
 
+/* Writes the intervals that are open now, as if they ended: so that what is recorded up to here makes sense
+ * without what comes after it. */
+int fperf_capture__hold(struct fperf_capture *capture, struct fperf_error *err);
+
 /* Takes in what a session needs that ends now, although the recording goes on: to be called before the
  * process forks. *end_ns is that end. */
 int fperf_capture__look(struct fperf_capture *capture, uint64_t *end_ns, struct fperf_error *err);

@@ -95,6 +95,30 @@ int fperf_capture__snapshot(struct fperf_capture *capture, struct fperf_error *e
 	return rc ? rc : task_write(&snapshot, err);
 }
 
+struct hold {
+	struct fperf_aggregate *aggregate;
+	uint64_t time_ns;
+};
+
+static int hold_visit(void *context, void *record, size_t size, struct fperf_error *err)
+{
+	const struct hold *hold = context;
+
+	return fperf_aggregate__still_off(hold->aggregate, record, size, hold->time_ns, err);
+}
+
+int fperf_capture__hold(struct fperf_capture *capture, struct fperf_error *err)
+{
+	struct hold hold = {.aggregate = capture->context.aggregate, .time_ns = fperf_clock__now_ns()};
+	int rc;
+
+	if (!capture->scan)
+		return 0;
+	fperf_buf__clear(&capture->looked);
+	rc = fperf_scan__read(capture->scan, hold.time_ns, &capture->looked, err);
+	return rc ? rc : fperf_scan__each(&capture->looked, hold_visit, &hold, err);
+}
+
 int fperf_capture__look(struct fperf_capture *capture, uint64_t *end_ns, struct fperf_error *err)
 {
 	*end_ns = capture->looked_ns = fperf_clock__now_ns();

@@ -53,6 +53,7 @@ struct fperf_triggers {
 	bool scopes_wanted;
 	struct surface surfaces[SURFACES];
 	struct scope scopes[SCOPES];
+	struct fperf_frame_listener listener; /* frame NULL: none */
 	struct fperf_trigger_event waiting[WAITING];
 	size_t first, used;
 };
@@ -83,6 +84,11 @@ void fperf_triggers__free(struct fperf_triggers *triggers)
 		return;
 	free(triggers->watches);
 	free(triggers);
+}
+
+void fperf_triggers__listen(struct fperf_triggers *triggers, const struct fperf_frame_listener *listener)
+{
+	triggers->listener = *listener;
 }
 
 static double ms(uint64_t ns)
@@ -325,6 +331,8 @@ void fperf_triggers__frame(struct fperf_triggers *triggers, uint32_t pid, uint32
 		return;
 	}
 	took = time_ns - surface->last_ns;
+	if (triggers->listener.frame && surface->frames >= FEW)
+		triggers->listener.frame(triggers->listener.context, pid, tid, surface->last_ns, time_ns);
 	for (size_t i = 0; i < triggers->count; i++)
 		if (kinds[triggers->watches[i].rule.kind].frame)
 			kinds[triggers->watches[i].rule.kind].frame(triggers, &triggers->watches[i], surface,

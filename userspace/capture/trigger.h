@@ -36,6 +36,14 @@ void fperf_triggers__free(struct fperf_triggers *triggers); /* NULL is fine */
 void fperf_triggers__frame(struct fperf_triggers *triggers, uint32_t pid, uint32_t tid, uint64_t surface,
 			   uint64_t time_ns);
 
+/* Is told of each frame whose time is known, before the rules are looked at: of a surface that moves. */
+struct fperf_frame_listener {
+	void (*frame)(void *context, uint32_t pid, uint32_t tid, uint64_t start_ns, uint64_t end_ns);
+	void *context;
+};
+
+void fperf_triggers__listen(struct fperf_triggers *triggers, const struct fperf_frame_listener *listener);
+
 /* A thread began or ended the scope of that name. */
 void fperf_triggers__scope(struct fperf_triggers *triggers, uint32_t pid, uint32_t tid, const char *name,
 			   bool end, uint64_t time_ns);

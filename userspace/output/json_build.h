@@ -33,7 +33,7 @@ json_t *json_build__thread(struct json_build *build, const struct fperf_thread_r
 
 json_t *json_build__place(struct json_build *build, const struct fperf_place *place);
 
-/* Sets `trigger` and `stall`. */
+/* Sets `trigger`, `stall` and `whole`. */
 void fperf_json__incident(struct json_build *build, json_t *root, const struct fperf_report *report);
 
 /* One element of slow_frames: verdict, chain, ledger. `chosen`: only some frames were asked to have a chain

@@ -1,6 +1,7 @@
-/* The keys `trigger` and `stall` of the JSON report. */
+/* The keys `trigger`, `stall` and `whole` of the JSON report. */
 #include "output/json_build.h"
 
+#include "output/kept.h"
 #include "output/names.h"
 
 static json_t *trigger_object(struct json_build *build, const struct fperf_incident_trigger *trigger)
@@ -70,12 +71,36 @@ static json_t *stall_object(struct json_build *build, const struct fperf_inciden
 	return object;
 }
 
+static json_t *kept_object(struct json_build *build, const struct fperf_report *report)
+{
+	json_t *object, *time;
+	struct fperf_kept kept;
+
+	if (!fperf_kept__find(report, &kept))
+		return json_build__null(build);
+	object = json_build__object(build);
+	time = json_build__object(build);
+	json_build__set(build, time, "mean", json_build__positive(build, kept.time.mean));
+	json_build__set(build, time, "p50", json_build__positive(build, kept.time.p50));
+	json_build__set(build, time, "p90", json_build__positive(build, kept.time.p90));
+	json_build__set(build, time, "p95", json_build__positive(build, kept.time.p95));
+	json_build__set(build, time, "p99", json_build__positive(build, kept.time.p99));
+	json_build__set(build, time, "max", json_build__positive(build, kept.time.max));
+	json_build__set(build, object, "frames", json_build__u64(build, kept.frames));
+	json_build__set(build, object, "duration_ns", json_build__u64(build, kept.duration_ns));
+	json_build__set(build, object, "time_ns", time);
+	json_build__set(build, object, "worst", json_build__u64(build, kept.worst));
+	json_build__set(build, object, "kept_ns", json_build__u64(build, kept.kept_ns));
+	return object;
+}
+
 void fperf_json__incident(struct json_build *build, json_t *root, const struct fperf_report *report)
 {
 	json_t *trigger, *further, *threads;
 	struct fperf_incident *incident;
 	struct fperf_error err;
 
+	json_build__set(build, root, "whole", kept_object(build, report));
 	if (fperf_incident__find(report->analysis, &incident, &err))
 		build->failed = true;
 	if (build->failed || !incident) {

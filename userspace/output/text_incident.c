@@ -2,6 +2,7 @@
 #include "output/text.h"
 
 #include "analyze/incident.h"
+#include "output/kept.h"
 #include "output/names.h"
 
 #include <stdlib.h>
@@ -94,12 +95,36 @@ static void threads_table(const struct fperf_paint *paint, const struct fperf_in
 				 incident->thread_count - shown);
 }
 
+static void kept_lines(const struct fperf_report *report, const struct fperf_paint *paint)
+{
+	struct fperf_kept kept;
+	char *line = NULL;
+
+	if (!fperf_kept__find(report, &kept))
+		return;
+	fperf_paint__heading(paint, "The whole recording",
+			     "what is above and below is of the part that was kept");
+	if (kept.frames &&
+	    asprintf(&line,
+		     "%llu frames in %s: p50 %s, p90 %s, p99 %s, max %s ms. Kept in full: the %zu worst "
+		     "and what was around them, %s.",
+		     (unsigned long long)kept.frames, fperf_words__duration(kept.duration_ns).text,
+		     fperf_words__ms(kept.time.p50).text, fperf_words__ms(kept.time.p90).text,
+		     fperf_words__ms(kept.time.p99).text, fperf_words__ms(kept.time.max).text, kept.worst,
+		     fperf_words__duration(kept.kept_ns).text) >= 0) {
+		fperf_paint__put(paint, FPERF_STYLE_PLAIN, "  ");
+		fperf_paint__paragraph(paint, FPERF_STYLE_PLAIN, 2, 2, line);
+		free(line);
+	}
+}
+
 int fperf_text__incident(const struct fperf_report *report, const struct fperf_paint *paint,
 			 struct fperf_error *err)
 {
 	struct fperf_incident *incident;
 	int ret = fperf_incident__find(report->analysis, &incident, err);
 
+	kept_lines(report, paint);
 	if (ret || !incident)
 		return ret;
 	fperf_paint__heading(paint, "What happened", "");
