@@ -248,6 +248,8 @@ static void show_records(const struct fperf_paint *paint, const struct fperf_ses
 	static const struct fperf_table_column columns[] = {
 		{.title = "records"},
 		{.title = "count", .right = true},
+		{.title = "bytes", .right = true},
+		{.title = "each", .right = true},
 	};
 	struct fperf_table *table = fperf_table__new(columns, sizeof(columns) / sizeof(columns[0]));
 
@@ -260,6 +262,10 @@ static void show_records(const struct fperf_paint *paint, const struct fperf_ses
 			continue;
 		fperf_table__cell(table, FPERF_STYLE_PLAIN, "%s", fperf_record_type__key(type));
 		fperf_table__cell(table, FPERF_STYLE_PLAIN, "%zu", count);
+		fperf_table__cell(table, FPERF_STYLE_PLAIN, "%llu",
+				  (unsigned long long)fperf_session__stored_bytes(session, type));
+		fperf_table__cell(table, FPERF_STYLE_DIM, "%.1f",
+				  (double)fperf_session__stored_bytes(session, type) / (double)count);
 	}
 	fperf_table__render(table, paint, 2);
 	fperf_table__free(table);

@@ -34,7 +34,9 @@
 #define NAME_WAIT_US	20000
 #define READ_BACK_BYTES (8u << 20)
 #define WAIT_BYTES	((size_t)32 << 20) /* of records that wait while the disk is full */
-#define REAP_TRIES	50 /* of 10 ms: how long a command that has just ended is waited for */
+/* A third smaller files, and less than a scheduler's switch takes. */
+#define TIME_GRAIN_NS 1024
+#define REAP_TRIES    50 /* of 10 ms: how long a command that has just ended is waited for */
 
 struct recording {
 	const struct fperf_record_config *config;
@@ -210,6 +212,7 @@ static int writer_open(struct recording *recording, struct fperf_error *err)
 		.owner_gid = recording->invoker.gid,
 		.max_bytes = recording->config->bounds.max_bytes,
 		.wait_bytes = WAIT_BYTES,
+		.time_grain_ns = TIME_GRAIN_NS,
 	};
 	const struct fperf_live_options live = {
 		.path = recording->path,

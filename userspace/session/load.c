@@ -191,6 +191,7 @@ static int payload_take(struct loader *loader, uint64_t offset, const struct fpe
 		ret = fperf_rows__decode(&rows, header->type, payload, header->raw_size, header->count);
 	if (!ret) {
 		ret = rows_take(loader, header->type, &rows, err);
+		loader->session->stored[header->type] += header->stored_size + FPERF_CHUNK_HEADER_SIZE;
 		fperf_rows__free(&rows);
 		return ret;
 	}

@@ -166,6 +166,11 @@ const char *fperf_session__type_name(uint32_t type)
 	return fperf_schema__type(type) ? fperf_schema__type(type)->name : NULL;
 }
 
+uint64_t fperf_session__stored_bytes(const struct fperf_session *session, enum fperf_record_type type)
+{
+	return fperf_schema__type(type) ? session->stored[type] : 0;
+}
+
 const void *fperf_session__records(const struct fperf_session *session, enum fperf_record_type type,
 				   size_t *count)
 {

@@ -59,6 +59,10 @@ int fperf_session__load(const char *path, size_t limit, struct fperf_session **s
  * keeps its id. Fails like the writer does; then there is no file. */
 int fperf_session__save(const struct fperf_session *session, const char *path, struct fperf_error *err);
 
+/* Bytes that the intact chunks of a type take in the file that was read; 0 for a session that came otherwise.
+ */
+uint64_t fperf_session__stored_bytes(const struct fperf_session *session, enum fperf_record_type type);
+
 /* Name of a record type for people, such as "sample"; NULL for a number that is no type. */
 const char *fperf_session__type_name(uint32_t type);
 

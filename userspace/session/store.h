@@ -27,6 +27,7 @@ struct fperf_session {
 	struct fperf_session_block *blocks; /* bytes of strings, frames of stacks */
 	size_t used;			    /* bytes of tables and blocks */
 	size_t limit;
+	uint64_t stored[FPERF_RECORD_TYPES]; /* bytes in the file it came from, chunk headers included */
 };
 
 /* -EFBIG when `size` more bytes would pass the session's limit; else counts them. */
