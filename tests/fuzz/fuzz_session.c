@@ -1,5 +1,6 @@
-/* libFuzzer: the session reader. Bytes are tried as they are, and once more with the checksums made right, so
- * that what lies behind the checksums is reached as well. */
+/* libFuzzer: the session reader, and the analysis of what it reads. Bytes are tried as they are, and once
+ * more with the checksums made right, so that what lies behind the checksums is reached as well. */
+#include "analyze/analysis.h"
 #include "session/chunk.h"
 #include "session/session.h"
 
@@ -39,6 +40,22 @@ static uint64_t touch(const struct fperf_session *session)
 	return sum + fperf_session__meta_u64(session, "start_ns", 0);
 }
 
+/* What is made of the records, events and results alike. */
+static void analyse(const struct fperf_session *session)
+{
+	const struct fperf_symbolizer_options symbols = {.no_system_files = true, .demangle = true};
+	const struct fperf_analysis_options options = {.frame = 0, .per_frame = true};
+	struct fperf_symbolizer *symbolizer;
+	struct fperf_analysis *analysis;
+	struct fperf_error err;
+
+	if (fperf_symbolizer__new(session, &symbols, &symbolizer, &err))
+		return;
+	if (!fperf_analysis__run(session, symbolizer, &options, &analysis, &err))
+		fperf_analysis__free(analysis);
+	fperf_symbolizer__free(symbolizer);
+}
+
 static void load(const uint8_t *data, size_t size)
 {
 	struct fperf_session_damage damage;
@@ -53,6 +70,7 @@ static void load(const uint8_t *data, size_t size)
 	if (!fperf_session__load(path, MEMORY_LIMIT, &session, &damage, &err)) {
 		if (touch(session) == UINT64_MAX)
 			abort();
+		analyse(session);
 		fperf_session__free(session);
 	}
 	close(fd);
