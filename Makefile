@@ -228,6 +228,11 @@ explain-power: all $(workloads) $(slowers) $(BUILD)/live/step_freq ## how often 
 diff-power: all $(workloads) $(slowers) ## how often diff finds injected regressions, and raises false alarms (as root)
 	tests/bench/power.py --build $(abspath $(BUILD)) --pool $(or $(POOL),$(BUILD)/pool) --runs $(RUNS)
 
+SOAK ?= 3600
+.PHONY: soak
+soak: all ## a flight recorder over minetest for SOAK seconds: memory, BPF maps, cost (as root)
+	tests/bench/soak.py --build $(BUILD) --seconds $(SOAK)
+
 .PHONY: man install
 man: $(BUILD)/frameperf ## one man page per command, into $(BUILD)/man
 	@mkdir -p $(BUILD)/man

@@ -276,6 +276,16 @@ static int dump_begin(struct fperf_flight *flight, const char *end_reason, struc
 	return ret ? ret : fperf_dump__begin(&dump, &flight->writing, err);
 }
 
+/* Older sessions make room for the one that has just been written. */
+static void directory_tidy(struct fperf_flight *flight)
+{
+	const struct fperf_bounds *bounds = &flight->options.config->bounds;
+	struct fperf_error err;
+
+	if (bounds->directory && fperf_bounds__rotate(bounds, 0, flight->options.invoker, &err) < 0)
+		fperf_console__note(flight->options.console, "%s", err.text);
+}
+
 static void dump_end(struct fperf_flight *flight, int flags)
 {
 	int status = 0;
@@ -286,8 +296,10 @@ static void dump_end(struct fperf_flight *flight, int flags)
 	if (!flight->writing)
 		return;
 	flight->writing = 0;
-	if (ended > 0 && WIFEXITED(status) && !WEXITSTATUS(status))
+	if (ended > 0 && WIFEXITED(status) && !WEXITSTATUS(status)) {
+		directory_tidy(flight);
 		return; /* it has said so itself */
+	}
 	flight->failed = true;
 	if (ended > 0 && WIFSIGNALED(status))
 		fperf_console__error(flight->options.console,

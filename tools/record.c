@@ -333,7 +333,7 @@ static int follow(struct recording *recording, struct fperf_error *err)
 			recording->end_reason = "duration";
 			return 0;
 		}
-		if (!recording->flight && bound_reached(recording, now))
+		if (!recording->flight && !recording->worst && bound_reached(recording, now))
 			return 0;
 		if (duration && duration - (now - recording->start_ns) < left)
 			left = duration - (now - recording->start_ns);
@@ -657,7 +657,11 @@ static int check_flight(struct recording *recording)
 
 	for (; count < config->scope_count && count < sizeof(scopes) / sizeof(scopes[0]); count++)
 		scopes[count] = config->scopes[count].begin.name;
-	if (!fperf_flight_config__check(&config->flight, scopes, count, &err))
+	if (config->level < FPERF_LEVEL_EVENTS && (config->flight.span_ns || config->flight.worst))
+		fperf_error__set(&err, -EINVAL,
+				 "--flight, --trigger and --keep-worst keep events: they need --level %d",
+				 FPERF_LEVEL_EVENTS);
+	else if (!fperf_flight_config__check(&config->flight, scopes, count, &err))
 		return 0;
 	fperf_console__error(recording->console, "%s", err.text);
 	return err.code;
