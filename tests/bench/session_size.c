@@ -2,7 +2,10 @@
  * samples and about 2000 off-CPU intervals a second, 3000 stacks of 20 stack frames. Prints a Markdown table
  * for docs/session-format.md.
  *
- *   session_size [FILE [TIME_GRAIN_NS]]
+ *   session_size [FILE [TIME_GRAIN_NS [game|samples]]]
+ *
+ * "game": with threads, modules (whose files are not there) and 60 frames a second too, for `report`;
+ * "samples": the same without switches.
  */
 #include "base/clock.h"
 #include "session/chunk.h"
@@ -33,6 +36,8 @@ struct bench {
 	uint64_t cpu_free[CPUS]; /* since when it runs what it runs */
 	uint32_t running[CPUS];	 /* thread, 0: idle */
 	uint64_t out[THREADS + 1];
+	bool game, no_switches;
+	uint64_t next_frame;
 };
 
 static uint64_t next_random(struct bench *bench) /* splitmix64 */
@@ -123,8 +128,48 @@ static void hand_over(struct bench *bench, uint32_t cpu, uint64_t now)
 		interval.flags = 1;
 	}
 	interval.wake_ns = interval.wake_ns < interval.out_ns ? 0 : interval.wake_ns;
+	if (bench->no_switches)
+		return;
 	interval.stack = stack_of(bench, in);
 	add(bench, FPERF_RECORD_OFFCPU, &interval);
+}
+
+static void game_add(struct bench *bench)
+{
+	struct fperf_rec_thread thread = {.process = 1};
+	struct fperf_rec_module module = {0};
+	char name[40];
+
+	for (module.id = 1; module.id <= 4; module.id++) {
+		snprintf(name, sizeof(name), "/nowhere/module%u.so", module.id);
+		module.path = fperf_writer__text(bench->writer, name);
+		add(bench, FPERF_RECORD_MODULE, &module);
+	}
+	add(bench, FPERF_RECORD_PROCESS,
+	    &(struct fperf_rec_process){
+		    .id = 1, .pid = 100, .name = fperf_writer__text(bench->writer, "game"), .target = 1});
+	for (thread.id = 1; thread.id <= THREADS; thread.id++) {
+		snprintf(name, sizeof(name), "thread%u", thread.id);
+		thread.tid = 99 + thread.id;
+		thread.name = fperf_writer__text(bench->writer, name);
+		add(bench, FPERF_RECORD_THREAD, &thread);
+	}
+	add(bench, FPERF_RECORD_MARKER,
+	    &(struct fperf_rec_marker){.id = 1,
+				       .surface_arg = 255,
+				       .chosen = 1,
+				       .name = fperf_writer__text(bench->writer, "present"),
+				       .path = fperf_writer__text(bench->writer, "/nowhere/module1.so")});
+}
+
+/* Every 120th frame takes 40 ms, the others between 15 and 17. */
+static void frame_add(struct bench *bench, uint64_t now)
+{
+	if (!bench->game || now < bench->next_frame)
+		return;
+	add(bench, FPERF_RECORD_MARK, &(struct fperf_rec_mark){.time_ns = now, .thread = 1, .marker = 1});
+	bench->next_frame =
+		now + (next_random(bench) % 120 ? 15000000 + next_random(bench) % 2000000 : 40000000);
 }
 
 static void record_all(struct bench *bench)
@@ -145,6 +190,7 @@ static void record_all(struct bench *bench)
 			}
 		}
 		thread = bench->running[cpu] ? bench->running[cpu] : 1;
+		frame_add(bench, now);
 		add(bench, FPERF_RECORD_SAMPLE,
 		    &(struct fperf_rec_sample){.time_ns = now,
 					       .thread = thread,
@@ -196,7 +242,8 @@ int main(int argc, char **argv)
 					       .owner_gid = (gid_t)-1,
 					       .time_grain_ns =
 						       argc > 2 ? (uint32_t)strtoul(argv[2], NULL, 10) : 0};
-	struct bench bench = {.random = 1};
+	struct bench bench = {
+		.random = 1, .game = argc > 3, .no_switches = argc > 3 && !strcmp(argv[3], "samples")};
 	struct fperf_session_damage damage;
 	struct fperf_writer_stats stats;
 	struct fperf_session *session;
@@ -206,6 +253,8 @@ int main(int argc, char **argv)
 		fprintf(stderr, "session_size: %s\n", bench.err.text);
 		return 1;
 	}
+	if (bench.game)
+		game_add(&bench);
 	record_all(&bench);
 	fperf_writer__flush(bench.writer, false, &bench.err);
 	fperf_writer__stats(bench.writer, &stats);
