@@ -247,6 +247,9 @@ install: all man ## into $(DESTDIR)$(PREFIX)
 	install -D -m 644 $(BUILD)/frameperf-arm.service $(DESTDIR)$(PREFIX)/lib/systemd/system/frameperf-arm.service
 	install -D -m 644 docs/android/frameperf-arm.rc $(DESTDIR)$(PREFIX)/share/frameperf/frameperf-arm.rc
 
+$(BUILD)/bench/power: $(BUILD)/tests/bench/power.o $(BUILD)/libframeperf.a
+	@mkdir -p $(@D)
+	$(CC) $(all_ldflags) $^ $(libs) -o $@
 $(BUILD)/bench/session_size: $(BUILD)/tests/bench/session_size.o $(BUILD)/libframeperf.a
 	@mkdir -p $(@D)
 	$(CC) $(all_ldflags) $^ $(libs) -o $@

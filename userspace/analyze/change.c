@@ -24,7 +24,8 @@ int fperf_change__make(const struct fperf_figure *figure, const struct fperf_dif
 		.p_holm = NAN,
 		.result = FPERF_CHANGE_CANNOT_TELL,
 	};
-	if (fperf_contrast__make(&figure->base, &figure->new_values, 1, figure->least_variance, &contrast))
+	if (fperf_contrast__make(&figure->base, &figure->new_values, 1, figure->least_variance,
+				 figure->resample, &contrast))
 		return -ENOMEM;
 	change->difference = contrast.estimate;
 	change->low = fperf_contrast__bound(&contrast, 0.025);

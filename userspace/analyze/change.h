@@ -10,6 +10,7 @@ struct fperf_figure {
 	double least_variance; /* of the difference, see fperf_contrast__make() */
 	double tolerance;      /* in the unit: never less */
 	bool less_is_worse;
+	bool resample; /* see fperf_contrast__make() */
 };
 
 /* Fills everything but p_holm and result. 0 or -ENOMEM. */

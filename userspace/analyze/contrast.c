@@ -67,7 +67,8 @@ static int compare_doubles(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-static struct moments resample(const struct fperf_values *values, struct fperf_random *random, double *buffer)
+static struct moments resampled(const struct fperf_values *values, struct fperf_random *random,
+				double *buffer)
 {
 	struct fperf_values drawn = {.items = buffer, .count = values->count};
 
@@ -92,11 +93,11 @@ static int bootstrap(const struct fperf_values *base, const struct fperf_values 
 		return -ENOMEM;
 	}
 	for (size_t i = 0; i < RESAMPLES; i++) {
-		struct moments of_base = {0}, of_new = resample(new_runs, &random, buffer);
+		struct moments of_base = {0}, of_new = resampled(new_runs, &random, buffer);
 		double error;
 
 		if (factor != 0)
-			of_base = resample(base, &random, buffer);
+			of_base = resampled(base, &random, buffer);
 		error = sqrt(of_new.variance + factor * factor * of_base.variance);
 		contrast->t[i] = (of_new.mean - factor * of_base.mean - contrast->estimate) /
 				 (error > least ? error : least);
@@ -108,7 +109,7 @@ static int bootstrap(const struct fperf_values *base, const struct fperf_values 
 }
 
 int fperf_contrast__make(const struct fperf_values *base, const struct fperf_values *new_runs, double factor,
-			 double least_variance, struct fperf_contrast *contrast)
+			 double least_variance, bool resample, struct fperf_contrast *contrast)
 {
 	struct moments of_base = moments_of(base), of_new = moments_of(new_runs);
 	double base_variance = factor * factor * of_base.variance;
@@ -122,7 +123,7 @@ int fperf_contrast__make(const struct fperf_values *base, const struct fperf_val
 	contrast->df =
 		degrees(base_variance, factor != 0 ? base->count : 0, of_new.variance, new_runs->count);
 	contrast->error = sqrt(variance > least_variance ? variance : least_variance);
-	if (fewest >= FPERF_CONTRAST_BOOTSTRAP_RUNS && variance > least_variance)
+	if (resample && fewest >= FPERF_CONTRAST_BOOTSTRAP_RUNS && variance > least_variance)
 		return bootstrap(base, new_runs, factor, contrast);
 	return 0;
 }
@@ -193,18 +194,21 @@ double fperf_contrast__p(const struct fperf_contrast *contrast)
 uint32_t fperf_runs_needed(double deviation, double effect)
 {
 	double ratio = effect > 0 ? deviation / effect : INFINITY;
+	double normal = 2 * ratio * ratio * (1.959964 + 0.841621) * (1.959964 + 0.841621);
+	uint32_t runs;
 
-	if (!(ratio < 500))
+	if (!(normal < 1e6))
 		return 0;
-	for (uint32_t runs = 2;; runs++) {
+	runs = normal < 2 ? 2 : (uint32_t)normal;
+	while (runs < 200) { /* the normal distribution does from there on */
 		double reach = fperf_student__quantile(0.975, 2 * runs - 2) +
 			       fperf_student__quantile(0.8, 2 * runs - 2);
 
 		if (runs >= 2 * ratio * ratio * reach * reach)
-			return runs;
-		if (runs >= 100) /* the normal distribution does from here on */
-			runs += runs / 100;
+			break;
+		runs++;
 	}
+	return runs;
 }
 
 struct ranked {

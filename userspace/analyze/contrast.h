@@ -29,10 +29,11 @@ struct fperf_contrast {
 #define FPERF_CONTRAST_BOOTSTRAP_RUNS 8
 
 /* factor 0 leaves the base out: a bound on the new side alone. `least_variance` is a variance of the estimate
- * that is known from elsewhere (counts of rare events): the error is not believed to be smaller. 0 or
- * -ENOMEM; the caller frees with fperf_contrast__free() after success. */
+ * that is known from elsewhere (counts of rare events): the error is not believed to be smaller. Without
+ * `resample` it is Student's t alone: for hundreds of figures that are means of many things and so nearly
+ * normal. 0 or -ENOMEM; the caller frees with fperf_contrast__free() after success. */
 int fperf_contrast__make(const struct fperf_values *base, const struct fperf_values *new_runs, double factor,
-			 double least_variance, struct fperf_contrast *contrast);
+			 double least_variance, bool resample, struct fperf_contrast *contrast);
 void fperf_contrast__free(struct fperf_contrast *contrast);
 
 /* With probability `level` the true value is below this; not a number when not known. */

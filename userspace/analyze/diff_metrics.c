@@ -49,6 +49,7 @@ static int metric_add(struct fperf_diff *diff, const struct fperf_diff_options *
 		.new_values = {new_values, gather(&diff->new_side, metric, new_values)},
 		.tolerance = info->tolerance,
 		.less_is_worse = info->less_is_worse,
+		.resample = true,
 		.least_variance = fperf_diff__count_variance(&diff->base, &diff->new_side, metric, 1),
 	};
 	struct fperf_metric_change *change;

@@ -163,6 +163,17 @@ static double limit_of(const struct fperf_finding *about, const struct summary *
 	}
 }
 
+/* Of the CPUs: of what ordinary frames leave to the others, the share that slow ones do not. */
+static double effect_of(const struct fperf_finding *finding, const struct summary *summary, double excess_ns)
+{
+	if (is_amount(finding->kind))
+		return (summary->slow - summary->ordinary) / excess_ns;
+	if (finding->kind == FPERF_FINDING_CPU || finding->kind == FPERF_FINDING_CLUSTER)
+		return summary->ordinary < 1 ? (summary->slow - summary->ordinary) / (1 - summary->ordinary)
+					     : 0;
+	return finding->slow_with - finding->ordinary_with;
+}
+
 static void finding_fill(const struct fperf_features *features, const struct fperf_feature *feature,
 			 const struct summary *summary, double excess_ns, struct fperf_finding *finding)
 {
@@ -179,8 +190,7 @@ static void finding_fill(const struct fperf_features *features, const struct fpe
 	}
 	finding->slow_with = (double)with[1] / (double)features->slow_count;
 	finding->ordinary_with = (double)with[0] / (double)(features->frame_count - features->slow_count);
-	finding->effect = is_amount(finding->kind) ? (summary->slow - summary->ordinary) / excess_ns
-						   : finding->slow_with - finding->ordinary_with;
+	finding->effect = effect_of(finding, summary, excess_ns);
 }
 
 static bool is_worth_saying(const struct fperf_features *features, const struct fperf_finding *finding)

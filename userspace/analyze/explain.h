@@ -26,8 +26,10 @@ struct fperf_finding {
 	uint32_t cpu;		/* number; CLUSTER: the greatest clock in kHz */
 	double slow, ordinary;	/* mean a frame: ns on the critical chain; CPU and CLUSTER: share of the
 				   running time; FREQUENCY: kHz; MARK: marks; PERIOD: 0 */
-	double effect; /* 0..1: of the time that slow frames took longer, the share that lies here; for CPU,
-			  CLUSTER, FREQUENCY, MARK: slow_with - ordinary_with; PERIOD: share in step */
+	double effect; /* 0..1: of the time that slow frames took longer, the share that lies here; CPU and
+			  CLUSTER: of the running time that ordinary frames leave to the others, the share
+			  that slow ones do not; FREQUENCY, MARK: slow_with - ordinary_with; PERIOD: share in
+			  step */
 	double slow_with, ordinary_with; /* shares of the slow and of the ordinary frames that have it */
 	double p;			 /* corrected for everything that was looked at */
 	uint64_t period_ns, phase_ns;	 /* PERIOD: distance, and the first one after the recording's start */

@@ -229,7 +229,7 @@ static int bound_find(const struct fperf_gate *gate, const struct fperf_diff *di
 	}
 	if (!gate->relative && new_values->count == 1)
 		return single_bound(gate, diff->new_side.runs[0], bound);
-	if (fperf_contrast__make(base, new_values, gate->factor, least, &contrast))
+	if (fperf_contrast__make(base, new_values, gate->factor, least, true, &contrast))
 		return -ENOMEM;
 	*bound = fperf_contrast__bound(&contrast, gate->at_least ? 1 - CONFIDENCE : CONFIDENCE);
 	fperf_contrast__free(&contrast);

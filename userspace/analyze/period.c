@@ -15,12 +15,13 @@
 #define PERIOD_MIN_S 0.8
 #define CYCLES_MIN   3.0 /* a period must fit into the run so often */
 #define OVERSAMPLE   5	 /* frequencies tried for each that the length of the run can tell apart */
-#define RANDOM_RUNS  199
+#define RANDOM_RUNS  399
 #define SEED	     0x706572696f643031ull
 #define PHASES	     1024
 #define IN_STEP	     0.1 /* of a period, to either side */
-#define SIGNIFICANT  0.02
-#define STEP_SHARE   0.6 /* of the events' weight that has to be in step */
+#define SIGNIFICANT  0.005
+#define STEP_SHARE   0.7 /* of the events' weight that has to be in step */
+#define CYCLE_SHARE  0.6 /* of the cycles that have to have an event in step */
 
 struct event {
 	double time_s, weight;
@@ -202,6 +203,23 @@ static double phase_fill(const struct events *events, double frequency, struct f
 	return all > 0 ? in_step / all : 0;
 }
 
+/* "Every 3 s" is said of what happens in most cycles. */
+static bool fills_cycles(const struct events *events, double frequency, const struct fperf_finding *finding)
+{
+	double phase = (double)finding->phase_ns / 1e9 * frequency, last = -1;
+	size_t filled = 0;
+
+	for (size_t i = 0; i < events->count; i++) {
+		double turns = events->items[i].time_s * frequency - phase, cycle = floor(turns + 0.5);
+
+		if (fabs(turns - cycle) <= IN_STEP && cycle > last) {
+			filled++;
+			last = cycle;
+		}
+	}
+	return (double)filled >= CYCLE_SHARE * floor(events->length_s * frequency);
+}
+
 bool fperf_period__find(const struct fperf_analysis *analysis, struct fperf_finding *finding)
 {
 	struct events *events = calloc(1, sizeof(*events));
@@ -218,7 +236,8 @@ bool fperf_period__find(const struct fperf_analysis *analysis, struct fperf_find
 			finding->p = period_p(events, real, times);
 		}
 		finding->effect = share;
-		found = frequency > 0 && finding->p <= SIGNIFICANT && share >= STEP_SHARE;
+		found = frequency > 0 && finding->p <= SIGNIFICANT && share >= STEP_SHARE &&
+			fills_cycles(events, frequency, finding);
 	}
 	free(events);
 	free(times);

@@ -72,7 +72,7 @@ Test(contrast, welch_on_the_sleep_data)
 	struct fperf_values base = {first, 10}, new_values = {second, 10};
 	struct fperf_contrast contrast;
 
-	cr_assert_eq(fperf_contrast__make(&base, &new_values, 1, 0, &contrast), 0);
+	cr_assert_eq(fperf_contrast__make(&base, &new_values, 1, 0, true, &contrast), 0);
 	near(contrast.estimate, 1.58, 1e-12, "difference");
 	near(contrast.estimate / contrast.error, 1.8608, 5e-5, "t");
 	cr_assert_eq(contrast.df, 17);
@@ -83,7 +83,7 @@ Test(contrast, welch_on_the_sleep_data)
 	fperf_contrast__free(&contrast);
 	base.count = new_values.count =
 		5; /* scipy.stats.ttest_ind(equal_var=False): p 0.0838449 at df 7.9… */
-	cr_assert_eq(fperf_contrast__make(&base, &new_values, 1, 0, &contrast), 0);
+	cr_assert_eq(fperf_contrast__make(&base, &new_values, 1, 0, true, &contrast), 0);
 	cr_assert_null(contrast.t);
 	near(contrast.estimate, 1.24, 1e-12, "difference");
 	fperf_contrast__free(&contrast);
@@ -115,12 +115,12 @@ Test(contrast, one_run_on_a_side_is_not_known)
 	struct fperf_values base = {three, 3}, new_values = {one, 1};
 	struct fperf_contrast contrast;
 
-	cr_assert_eq(fperf_contrast__make(&base, &new_values, 1, 0, &contrast), 0);
+	cr_assert_eq(fperf_contrast__make(&base, &new_values, 1, 0, true, &contrast), 0);
 	cr_assert_not(contrast.known);
 	near(contrast.estimate, 3, 0, "difference");
 	cr_assert(isnan(fperf_contrast__bound(&contrast, 0.95)));
 	cr_assert_eq(fperf_contrast__p(&contrast), 1);
-	cr_assert_eq(fperf_contrast__make(&new_values, &base, 0, 0, &contrast), 0);
+	cr_assert_eq(fperf_contrast__make(&new_values, &base, 0, 0, true, &contrast), 0);
 	cr_assert(contrast.known, "a bound on the new side alone needs no base");
 }
 
@@ -130,11 +130,11 @@ Test(contrast, equal_values_are_certain_unless_counts_say_otherwise)
 	struct fperf_values base = {zeros, 3}, new_values = {ones, 3};
 	struct fperf_contrast contrast;
 
-	cr_assert_eq(fperf_contrast__make(&base, &new_values, 1, 0, &contrast), 0);
+	cr_assert_eq(fperf_contrast__make(&base, &new_values, 1, 0, true, &contrast), 0);
 	cr_assert_eq(fperf_contrast__p(&contrast), 0);
-	cr_assert_eq(fperf_contrast__make(&base, &base, 1, 0, &contrast), 0);
+	cr_assert_eq(fperf_contrast__make(&base, &base, 1, 0, true, &contrast), 0);
 	cr_assert_eq(fperf_contrast__p(&contrast), 1);
-	cr_assert_eq(fperf_contrast__make(&base, &new_values, 1, 0.8, &contrast), 0);
+	cr_assert_eq(fperf_contrast__make(&base, &new_values, 1, 0.8, true, &contrast), 0);
 	cr_assert_gt(fperf_contrast__p(&contrast), 0.2);
 	near(contrast.error, sqrt(0.8), 1e-12, "error");
 }
@@ -181,7 +181,7 @@ static double coverage(enum shape shape, size_t runs, int trials)
 			first[i] = draw(&random, shape);
 			second[i] = draw(&random, shape);
 		}
-		cr_assert_eq(fperf_contrast__make(&base, &new_values, 1, 0, &contrast), 0);
+		cr_assert_eq(fperf_contrast__make(&base, &new_values, 1, 0, true, &contrast), 0);
 		covered += fperf_contrast__bound(&contrast, 0.025) <= 0 &&
 			   fperf_contrast__bound(&contrast, 0.975) >= 0;
 		fperf_contrast__free(&contrast);
