@@ -1,5 +1,7 @@
 /* frameperf diff */
+#include "baseline_dir.h"
 #include "diff_run.h"
+#include "load.h"
 #include "options.h"
 
 #include "base/vec.h"
@@ -25,7 +27,7 @@ struct diff_config {
 	struct fperf_gate *gates;
 	size_t gate_count, gate_capacity;
 	bool no_gate, json, force;
-	const char *junit, *markdown, *scene;
+	const char *junit, *markdown, *scene, *baseline;
 	uint64_t budget_ns, trim_ns;
 	bool trim_given;
 	double min_effect;
@@ -96,6 +98,13 @@ static int set_markdown(void *config, const char *argument, struct fperf_error *
 {
 	(void)err;
 	((struct diff_config *)config)->markdown = argument;
+	return 0;
+}
+
+static int set_baseline(void *config, const char *argument, struct fperf_error *err)
+{
+	(void)err;
+	((struct diff_config *)config)->baseline = argument;
 	return 0;
 }
 
@@ -257,6 +266,57 @@ static int diff_report(const struct fperf_invocation *invocation, const struct f
 	return err->code;
 }
 
+/* ---- baselines ---- */
+
+static bool list_has(const struct fperf_baseline_list *list, const struct fperf_baseline_place *place)
+{
+	for (size_t i = 0; i < list->count; i++)
+		if (!strcmp(list->items[i].place.device, place->device) &&
+		    !strcmp(list->items[i].place.scene, place->scene))
+			return true;
+	return false;
+}
+
+/* What the folder holds for the device and scene of one new session; once for all that have the same. */
+static int baseline_pick(const char *dir, const char *path, struct fperf_console *console,
+			 struct fperf_baseline_list *list, struct fperf_error *err)
+{
+	struct fperf_console quiet = *console;
+	struct fperf_session_damage damage;
+	struct fperf_baseline_place place;
+	struct fperf_session *session;
+
+	quiet.quiet = true; /* the reading that follows says what is damaged */
+	if (fperf_load(path, &quiet, &session, &damage) < 0)
+		return fperf_error__set(err, -EINVAL, "%s cannot be read", path);
+	fperf_baseline_place__of(session, &place);
+	fperf_session__free(session);
+	if (list_has(list, &place) || fperf_baseline_list__read(list, dir, &place, err))
+		return err->code;
+	if (!list_has(list, &place))
+		return fperf_error__set(
+			err, -ENOENT,
+			"%s has no baseline for scene %s on %s: frameperf baseline add %s FILE…", dir,
+			place.scene, place.device, dir);
+	return 0;
+}
+
+/* Fills files->base; the caller frees it and the list. */
+static int baselines_pick(const struct diff_config *config, struct fperf_console *console,
+			  struct fperf_baseline_list *list, struct fperf_diff_files *files,
+			  struct fperf_error *err)
+{
+	for (size_t i = 0; i < files->new_count && !err->code; i++)
+		baseline_pick(config->baseline, files->new_files[i], console, list, err);
+	files->base = calloc(list->count + 1, sizeof(*files->base));
+	if (!files->base)
+		return fperf_error__no_memory(err, "the list of files");
+	for (size_t i = 0; i < list->count; i++)
+		files->base[i] = list->items[i].path;
+	files->base_count = list->count;
+	return err->code;
+}
+
 static int diff_run(const struct fperf_invocation *invocation)
 {
 	const struct diff_config *config = invocation->config;
@@ -274,27 +334,42 @@ static int diff_run(const struct fperf_invocation *invocation)
 			   .details = true},
 		.diff = {.min_effect = config->min_effect},
 	};
+	struct fperf_baseline_list list = {0};
 	struct fperf_diff_run run = {0};
 	struct fperf_error err = {0};
 	int status = FPERF_EXIT_FAILED;
 
-	if (!files.base_count || !files.new_count) {
-		fperf_console__error(invocation->console, "%s is missing: --base FILE… --new FILE…",
-				     files.base_count ? "--new" : "--base");
+	if (config->baseline && files.base_count) {
+		fperf_console__error(invocation->console, "give either --base or --baseline");
 		return FPERF_EXIT_USAGE;
 	}
-	if (fperf_diff_run__make(&run, &files, invocation->console, &err) < 0 ||
+	if ((!files.base_count && !config->baseline) || !files.new_count) {
+		fperf_console__error(invocation->console, "%s is missing: --base FILE… --new FILE…",
+				     files.base_count || config->baseline ? "--new" : "--base");
+		return FPERF_EXIT_USAGE;
+	}
+	if (config->baseline)
+		baselines_pick(config, invocation->console, &list, &files, &err);
+	if (err.code || fperf_diff_run__make(&run, &files, invocation->console, &err) < 0 ||
 	    refusal_check(config, &run, &err) < 0 || diff_report(invocation, &run, &status, &err) < 0) {
 		fperf_console__error(invocation->console, "%s", err.text);
 		status = FPERF_EXIT_FAILED;
 	}
 	fperf_diff_run__free(&run);
+	if (config->baseline)
+		free(files.base);
+	fperf_baseline_list__free(&list);
 	return status;
 }
 
 static const struct fperf_option diff_options[] = {
 	{'b', "base", "FILE…", "Sessions of the build to compare with: three or more.", set_base},
 	{'n', "new", "FILE…", "Sessions of the build in question.", set_new},
+	{0, "baseline", "DIR",
+	 "Take as base what this folder holds for the device and scene of the new sessions (frameperf "
+	 "baseline "
+	 "add).",
+	 set_baseline},
 	{'g', "gate", "RULE",
 	 "What has to hold, with confidence: p99<=+3%, hitches<=6/min, worst<=100ms, low_01pct>=30fps, "
 	 "func:NAME<=+0.2ms. May be given more than once. With + or - the limit is relative to the base. "

@@ -10,21 +10,13 @@
 #include <string.h>
 
 extern const struct fperf_command fperf_command_arm, fperf_command_record, fperf_command_report,
-	fperf_command_diff, fperf_command_export, fperf_command_info, fperf_command_check,
-	fperf_command_doctor, fperf_command_trigger, fperf_command_help;
+	fperf_command_diff, fperf_command_baseline, fperf_command_export, fperf_command_info,
+	fperf_command_check, fperf_command_doctor, fperf_command_trigger, fperf_command_help;
 
 const struct fperf_command *const fperf_commands[] = {
-	&fperf_command_record,
-	&fperf_command_report,
-	&fperf_command_diff,
-	&fperf_command_export,
-	&fperf_command_info,
-	&fperf_command_check,
-	&fperf_command_doctor,
-	&fperf_command_trigger,
-	&fperf_command_arm,
-	&fperf_command_help,
-	NULL,
+	&fperf_command_record,	&fperf_command_report, &fperf_command_diff,  &fperf_command_baseline,
+	&fperf_command_export,	&fperf_command_info,   &fperf_command_check, &fperf_command_doctor,
+	&fperf_command_trigger, &fperf_command_arm,    &fperf_command_help,  NULL,
 };
 
 struct help_config {

@@ -171,3 +171,48 @@ long = [l for l in open('out', encoding='utf-8') if len(l.rstrip('\n')) > $colum
 assert not long, long"
 	done
 }
+
+test_baselines_are_picked_by_device_and_scene() {
+	runs a 3 10 0 forest BoardA
+	runs c 3 40 0 cave BoardA
+	runs o 3 70 0 forest 'Board B/..'
+	runs b 3 20 10 forest BoardA
+	fp 0 baseline add base a?.fperf c?.fperf o?.fperf
+	has out base/BoardA-x86_64/forest/ base/Board_B_..-x86_64/forest/
+	fp 0 baseline list base
+	has out BoardA-x86_64 cave forest
+	fp 0 baseline check base
+	has out '3 runs' 'differs by'
+	fp 3 diff --baseline base --new b?.fperf --json
+	py "assert len(r['scenes']) == 1 and len(s['base']) == 3, s['base']
+assert s['scene'] == 'forest' and all('/BoardA-x86_64/forest/' in b['path'] for b in s['base']), s['base']
+assert s['result'] == 'worse', s['result']"
+	fp 1 baseline add base a1.fperf
+	has err 'there already'
+	runs x 1 90 0 desert BoardA
+	fp 1 diff --baseline base --new x1.fperf
+	has err 'no baseline for scene desert'
+	fp 2 diff --baseline base --base a1.fperf --new b1.fperf
+	[ -z "$(find base -name '*.part')" ] || die "left a part"
+}
+
+test_baselines_that_are_not_there_or_broken() {
+	fp 2 baseline
+	fp 2 baseline list
+	fp 2 baseline remove base
+	fp 1 baseline list nowhere
+	fp 1 baseline add base
+	has err 'FILE is missing'
+	mkdir empty
+	fp 0 baseline check empty
+	has err 'no baselines'
+	runs a 1 10 0 forest
+	head -c 3000 a1.fperf >cut.fperf
+	fp 1 baseline add base cut.fperf
+	has err damaged
+	fp 0 baseline add base a1.fperf
+	fp 0 baseline check base
+	has out 'fewer than 3'
+	echo x >"$(find base -name '*.fperf')"
+	fp 1 baseline check base
+}
