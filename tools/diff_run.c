@@ -105,7 +105,7 @@ static int digests_make(struct fperf_diff_run *run, const struct fperf_diff_file
 			fperf_digest__free(digest);
 			continue;
 		}
-		if (!digest->frame_count) {
+		if (!digest->known[FPERF_METRIC_MEAN]) {
 			fperf_error__set(err, -ENODATA,
 					 "%s has no frames to compare (frameperf report says why)", paths[i]);
 			fperf_digest__free(digest);

@@ -240,6 +240,7 @@ int main(int argc, char **argv)
 
 	if (argc != 3)
 		return 2;
+	setvbuf(stdout, NULL, _IOLBF, 0);
 	pool.names = fperf_strtab__new();
 	pool.function = argv[2];
 	snprintf(pool.kinds[pool.count++].name, sizeof(pool.kinds[0].name), "a");

@@ -13,7 +13,6 @@ int fperf_change__make(const struct fperf_figure *figure, const struct fperf_dif
 		       struct fperf_change *change)
 {
 	struct fperf_contrast contrast;
-	double base_variance, new_variance, deviation;
 
 	*change = (struct fperf_change){
 		.base_runs = figure->base.count,
@@ -32,10 +31,9 @@ int fperf_change__make(const struct fperf_figure *figure, const struct fperf_dif
 	change->high = fperf_contrast__bound(&contrast, 0.975);
 	change->p = contrast.known ? fperf_contrast__p(&contrast) : NAN;
 	fperf_contrast__free(&contrast);
-	base_variance = fperf_values__variance(&figure->base);
-	new_variance = fperf_values__variance(&figure->new_values);
-	change->base_deviation = figure->base.count > 1 ? sqrt(base_variance) : NAN;
-	change->new_deviation = figure->new_values.count > 1 ? sqrt(new_variance) : NAN;
+	change->base_deviation = figure->base.count > 1 ? sqrt(fperf_values__variance(&figure->base)) : NAN;
+	change->new_deviation =
+		figure->new_values.count > 1 ? sqrt(fperf_values__variance(&figure->new_values)) : NAN;
 	change->matters = options->min_effect * fabs(change->base);
 	change->tolerance = FPERF_TOLERANCE * fabs(change->base);
 	if (change->matters > change->tolerance)
@@ -43,10 +41,6 @@ int fperf_change__make(const struct fperf_figure *figure, const struct fperf_dif
 	if (figure->tolerance > change->tolerance)
 		change->tolerance = figure->tolerance;
 	change->runs_needed = RUNS_AT_LEAST;
-	if (!isnan(change->p)) {
-		deviation = sqrt((base_variance + new_variance) / 2);
-		change->runs_needed = fperf_runs_needed(deviation, change->tolerance);
-	}
 	return 0;
 }
 
@@ -61,11 +55,18 @@ static void judge(struct fperf_change *change)
 	change->result = FPERF_CHANGE_CANNOT_TELL;
 	if (isnan(change->p))
 		return;
+	change->runs_needed = 0;
 	if (change->p_holm < SIGNIFICANT && fabs(change->difference) >= change->matters)
 		change->result = (change->difference > 0) == change->less_is_worse ? FPERF_CHANGE_BETTER
 										   : FPERF_CHANGE_WORSE;
 	else if (change->p_holm < SIGNIFICANT || is_excluded(change))
 		change->result = FPERF_CHANGE_SAME;
+	else
+		change->runs_needed =
+			fperf_runs_needed(sqrt((change->base_deviation * change->base_deviation +
+						change->new_deviation * change->new_deviation) /
+					       2),
+					  change->tolerance);
 }
 
 int fperf_changes__judge(struct fperf_change *const *changes, size_t count, bool weighted)

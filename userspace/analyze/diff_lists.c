@@ -127,7 +127,7 @@ static double sampling_variance(const struct fperf_diff *diff, size_t from, size
 
 	for (size_t run = from; run < to; run++) {
 		const struct fperf_digest *digest = run_at(diff, run);
-		double period = digest->sample_period_ns, frames = (double)digest->frame_count;
+		double period = digest->sample_period_ns, frames = digest->frames;
 
 		if (!digest->function_count || !(frames > 0))
 			continue;

@@ -2,6 +2,7 @@
 
 #include "analyze/model.h"
 #include "analyze/parts.h"
+#include "analyze/results.h"
 #include "analyze/series.h"
 #include "analyze/stats.h"
 #include "analyze/timeline.h"
@@ -194,6 +195,28 @@ static void value_set(struct fperf_digest *digest, enum fperf_metric metric, dou
 	digest->known[metric] = true;
 }
 
+/* A session of level 0 keeps figures of its frames, and none of the frames. Its hitches count only if they
+ * were counted by the budget that all runs share. */
+static void summary_fill(struct fperf_digest *digest, const struct fperf_frames_summary *summary)
+{
+	if (!summary->timed || !summary->duration_ns)
+		return;
+	digest->frames = (double)summary->timed;
+	digest->seconds = (double)summary->duration_ns / 1e9;
+	value_set(digest, FPERF_METRIC_MEAN, (double)summary->time.mean);
+	value_set(digest, FPERF_METRIC_P50, (double)summary->time.p50);
+	value_set(digest, FPERF_METRIC_P90, (double)summary->time.p90);
+	value_set(digest, FPERF_METRIC_P95, (double)summary->time.p95);
+	value_set(digest, FPERF_METRIC_P99, (double)summary->time.p99);
+	value_set(digest, FPERF_METRIC_MAX, (double)summary->time.max);
+	value_set(digest, FPERF_METRIC_LOW_1PCT, summary->low_1pct_fps);
+	value_set(digest, FPERF_METRIC_LOW_01PCT, summary->low_01pct_fps);
+	value_set(digest, FPERF_METRIC_FPS, summary->fps_mean);
+	value_set(digest, FPERF_METRIC_JANK, (double)summary->jank * MINUTE_S / digest->seconds);
+	if (digest->wanted_budget_ns == summary->budget_ns)
+		value_set(digest, FPERF_METRIC_HITCHES, summary->hitches_per_min);
+}
+
 static int frames_fill(struct fperf_digest *digest, const struct fperf_analysis *analysis,
 		       struct fperf_error *err)
 {
@@ -212,6 +235,7 @@ static int frames_fill(struct fperf_digest *digest, const struct fperf_analysis 
 	}
 	fperf_stats__sort(sorted, count);
 	digest->frame_count = count;
+	digest->frames = (double)count;
 	digest->seconds = (double)sum / 1e9;
 	digest->budget_ns = analysis->summary.budget_ns;
 	for (int metric = 0; metric <= FPERF_METRIC_JANK && count; metric++)
@@ -221,6 +245,8 @@ static int frames_fill(struct fperf_digest *digest, const struct fperf_analysis 
 	if (count)
 		value_set(digest, FPERF_METRIC_ACTIVE, (double)active / (double)count);
 	free(sorted);
+	if (!analysis->holds.timeline)
+		summary_fill(digest, &analysis->summary);
 	return 0;
 }
 
@@ -228,7 +254,7 @@ static void lost_fill(struct fperf_digest *digest, const struct fperf_analysis *
 {
 	double minutes = digest->seconds / MINUTE_S;
 
-	if (!digest->frame_count)
+	if (!digest->frame_count || !analysis->holds.timeline)
 		return;
 	for (int cause = 0; cause < FPERF_CAUSES; cause++)
 		value_set(digest, FPERF_METRIC_LOST + cause, 0);
@@ -243,7 +269,7 @@ static int functions_fill(struct maker *maker, const struct fperf_analysis *anal
 {
 	struct fperf_digest *digest = maker->digest;
 	const char *exe = meta_text(analysis->session, FPERF_META_TARGET_EXE);
-	double frames = (double)digest->frame_count;
+	double frames = digest->frames;
 	struct fperf_map known = {0};
 	uint64_t whole_ns = 0;
 	size_t capacity = 0;
@@ -251,7 +277,7 @@ static int functions_fill(struct maker *maker, const struct fperf_analysis *anal
 
 	for (size_t i = 0; i < analysis->hot_count; i++)
 		whole_ns += analysis->hot[i].self_ns;
-	for (size_t i = 0; i < analysis->hot_count && digest->frame_count && !failed; i++) {
+	for (size_t i = 0; i < analysis->hot_count && frames > 0 && !failed; i++) {
 		const struct fperf_hot_function *hot = &analysis->hot[i];
 		struct fperf_digest_function *function;
 		uint32_t name, module;
@@ -280,21 +306,12 @@ static int functions_fill(struct maker *maker, const struct fperf_analysis *anal
 
 /* ---- threads ---- */
 
-static int thread_add(struct maker *maker, const struct fperf_model *model,
-		      const struct fperf_timeline *timeline, size_t *capacity)
+static int thread_add(struct maker *maker, const char *of_name, double cpu_ns, size_t *capacity)
 {
 	struct fperf_digest *digest = maker->digest;
 	struct fperf_digest_thread *thread = NULL;
-	struct fperf_thread_ref ref = fperf_model__thread_ref(model, timeline->thread->id, UINT64_MAX);
-	uint32_t name = fperf_parts__thread_name(maker->names, ref.name);
-	double cpu_ns = 0;
+	uint32_t name = fperf_parts__thread_name(maker->names, of_name);
 
-	for (size_t i = 0; i < timeline->sample_count; i++) {
-		uint64_t time = model->samples[timeline->samples[i]].time_ns;
-
-		if (!maker->to_ns || (time >= maker->from_ns && time < maker->to_ns))
-			cpu_ns += (double)fperf_timeline__sample_weight(model, timeline, i);
-	}
 	for (size_t i = 0; i < digest->thread_count && !thread; i++)
 		if (digest->threads[i].name == name)
 			thread = &digest->threads[i];
@@ -304,8 +321,23 @@ static int thread_add(struct maker *maker, const struct fperf_model *model,
 		return -1;
 	thread->name = name;
 	thread->count++;
-	thread->cpu_ns += digest->frame_count ? cpu_ns / (double)digest->frame_count : 0;
+	thread->cpu_ns += digest->frames > 0 ? cpu_ns / digest->frames : 0;
 	return 0;
+}
+
+/* CPU time within the window, by samples. */
+static double timeline_cpu_ns(const struct maker *maker, const struct fperf_model *model,
+			      const struct fperf_timeline *timeline)
+{
+	double cpu_ns = 0;
+
+	for (size_t i = 0; i < timeline->sample_count; i++) {
+		uint64_t time = model->samples[timeline->samples[i]].time_ns;
+
+		if (!maker->to_ns || (time >= maker->from_ns && time < maker->to_ns))
+			cpu_ns += (double)fperf_timeline__sample_weight(model, timeline, i);
+	}
+	return cpu_ns;
 }
 
 /* Times from wake-up to running of one thread, appended. */
@@ -329,31 +361,57 @@ static int waits_add(const struct maker *maker, const struct fperf_model *model,
 	return 0;
 }
 
-static int threads_fill(struct maker *maker, const struct fperf_analysis *analysis, struct fperf_error *err)
+static int timelines_add(struct maker *maker, const struct fperf_model *model)
 {
-	struct fperf_model *model = analysis->model;
-	struct fperf_digest *digest = maker->digest;
-	size_t wait_count = 0, wait_capacity = 0, thread_capacity = 0;
+	size_t wait_count = 0, wait_capacity = 0, capacity = 0;
 	uint64_t *waits = NULL;
-	double cpu_ns = 0;
 	int failed = 0;
 
-	for (size_t i = 0; i < model->timeline_count && !failed; i++)
-		if (model->timelines[i].target)
-			failed = thread_add(maker, model, &model->timelines[i], &thread_capacity) ||
-				 waits_add(maker, model, &model->timelines[i], &waits, &wait_count,
-					   &wait_capacity);
-	if (wait_count) {
+	for (size_t i = 0; i < model->timeline_count && !failed; i++) {
+		const struct fperf_timeline *timeline = &model->timelines[i];
+
+		if (timeline->target)
+			failed =
+				thread_add(
+					maker,
+					fperf_model__thread_ref(model, timeline->thread->id, UINT64_MAX).name,
+					timeline_cpu_ns(maker, model, timeline), &capacity) ||
+				waits_add(maker, model, timeline, &waits, &wait_count, &wait_capacity);
+	}
+	if (wait_count && !failed) {
 		fperf_stats__sort(waits, wait_count);
-		value_set(digest, FPERF_METRIC_RUN_QUEUE, (double)fperf_stats__mean(waits, wait_count));
-		value_set(digest, FPERF_METRIC_RUN_QUEUE_P99,
+		value_set(maker->digest, FPERF_METRIC_RUN_QUEUE,
+			  (double)fperf_stats__mean(waits, wait_count));
+		value_set(maker->digest, FPERF_METRIC_RUN_QUEUE_P99,
 			  (double)fperf_stats__percentile(waits, wait_count, 990));
 	}
 	free(waits);
-	if (failed)
+	return failed;
+}
+
+/* Where there are no events, each thread's total for the whole recording. */
+static int totals_add(struct maker *maker, const struct fperf_analysis *analysis)
+{
+	size_t capacity = 0;
+	int failed = 0;
+
+	for (size_t i = 0; i < analysis->thread_count && !failed; i++)
+		failed = thread_add(maker, analysis->threads[i].thread.name,
+				    (double)analysis->threads[i].cpu_ns, &capacity);
+	return failed;
+}
+
+static int threads_fill(struct maker *maker, const struct fperf_analysis *analysis, struct fperf_error *err)
+{
+	struct fperf_digest *digest = maker->digest;
+	double cpu_ns = 0;
+
+	if (analysis->holds.events ? timelines_add(maker, analysis->model) : totals_add(maker, analysis))
 		return fperf_error__no_memory(err, "the threads");
 	for (size_t i = 0; i < digest->thread_count; i++)
 		cpu_ns += digest->threads[i].cpu_ns;
+	if (!(cpu_ns > 0) && digest->frames > 0)
+		cpu_ns = (double)analysis->cpu_ns / digest->frames;
 	if (cpu_ns > 0)
 		value_set(digest, FPERF_METRIC_CPU, cpu_ns);
 	return 0;
@@ -380,11 +438,14 @@ static int digest_fill(struct maker *maker, const struct fperf_session *session,
 	if (fperf_analysis__run(session, symbolizer, &options, &analysis, err) < 0)
 		return err->code;
 	snprintf(digest->marker, sizeof(digest->marker), "%s", analysis->marker_text);
+	digest->level = analysis->level;
+	digest->wanted_budget_ns = maker->options->budget_ns;
 	quality_fill(digest, analysis);
 	if (digest->mean_khz > 0)
 		value_set(digest, FPERF_METRIC_FREQUENCY, digest->mean_khz);
 	if (!frames_fill(digest, analysis, err) && !functions_fill(maker, analysis, err) &&
-	    !threads_fill(maker, analysis, err) && maker->options->details && analysis->model->has_sched)
+	    !threads_fill(maker, analysis, err) && maker->options->details && analysis->holds.events &&
+	    analysis->model->has_sched)
 		fperf_parts__build(analysis->model, analysis, maker->names, digest, err);
 	lost_fill(digest, analysis);
 	fperf_analysis__free(analysis);
@@ -425,21 +486,48 @@ void fperf_digest__free(struct fperf_digest *digest)
 	free(digest);
 }
 
+/* Frames that were kept as such, levels 0 and 1 have no marks. */
+static int kept_frames(const struct fperf_session *session, const struct fperf_analysis_options *within,
+		       struct fperf_analysis *analysis)
+{
+	const struct fperf_rec_frame *frames;
+	size_t count;
+
+	frames = fperf_session__records(session, FPERF_RECORD_FRAME, &count);
+	analysis->frames = calloc(count + 1, sizeof(*analysis->frames));
+	if (!analysis->frames)
+		return -1;
+	for (size_t i = 0; i < count; i++) {
+		if (frames[i].end_ns <= frames[i].start_ns || frames[i].start_ns < within->from_ns ||
+		    (within->to_ns && frames[i].end_ns > within->to_ns))
+			continue;
+		analysis->frames[analysis->frame_count++] =
+			(struct fperf_frame){.start_ns = frames[i].start_ns, .end_ns = frames[i].end_ns};
+	}
+	return 0;
+}
+
 int fperf_digest__budget(const struct fperf_session *session, const struct fperf_digest_options *options,
 			 uint64_t *budget_ns, struct fperf_error *err)
 {
-	struct fperf_analysis_options parts = {.frame = -1};
+	struct fperf_analysis_options within = {.frame = -1};
 	struct fperf_analysis *analysis = calloc(1, sizeof(*analysis));
+	bool events = fperf_results__level(session) >= FPERF_LEVEL_EVENTS;
 	uint64_t trimmed_ns;
 
 	*budget_ns = 0;
 	if (!analysis)
 		return fperf_error__no_memory(err, "the frames of a session");
 	analysis->session = session;
-	fperf_digest__window(session, options, &parts.from_ns, &parts.to_ns, &trimmed_ns);
-	if (!fperf_series__find(analysis, &parts, err) && !fperf_series__judge(analysis, 0, err) &&
-	    analysis->frame_count)
+	fperf_digest__window(session, options, &within.from_ns, &within.to_ns, &trimmed_ns);
+	if (events)
+		fperf_series__find(analysis, &within, err);
+	else if (kept_frames(session, &within, analysis))
+		fperf_error__no_memory(err, "the frames of a session");
+	if (!err->code && analysis->frame_count && !fperf_series__judge(analysis, 0, err))
 		*budget_ns = analysis->summary.budget_ns;
+	else if (!err->code && !events)
+		fperf_results__fact(session, FPERF_FACT_BUDGET_NS, 0, budget_ns);
 	fperf_analysis__free(analysis);
 	return err->code;
 }

@@ -72,8 +72,9 @@ struct fperf_digest {
 
 	uint64_t *times; /* frame times in order of time */
 	size_t frame_count;
+	double frames;	/* how many there were: frame_count, or more where single ones were not kept */
 	double seconds; /* of those frames */
-	uint64_t budget_ns;
+	uint64_t budget_ns, wanted_budget_ns; /* used; given, 0: none was */
 	double value[FPERF_METRICS];
 	bool known[FPERF_METRICS];
 	double profile_ns[FPERF_PROFILES]; /* frame time of a profile */

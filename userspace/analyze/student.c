@@ -72,7 +72,7 @@ double fperf_student__quantile(double p, uint32_t df)
 	for (int i = 0; i < 200; i++) {
 		double middle = low + (high - low) / 2;
 
-		if (middle <= low || middle >= high)
+		if (high - low <= 1e-11 * high)
 			break;
 		if (fperf_student__two_sided(middle, df) > tail)
 			low = middle;
