@@ -23,6 +23,7 @@ comma    := ,
 sanitize := $(if $(SANITIZE),-fsanitize=address$(comma)undefined -fno-sanitize-recover=undefined)
 CFLAGS   ?= -O2 -g
 all_cflags  = -std=c17 -D_GNU_SOURCE $(warnings) $(CFLAGS) $(sanitize) -fno-omit-frame-pointer -fno-strict-aliasing \
+	      -ffp-contract=off \
 	      -Iinclude -Iuserspace -I$(BUILD)/skeleton -MMD -MP $(if $(SYSROOT),-isystem $(SYSROOT)/usr/include)
 all_ldflags = $(LDFLAGS) $(sanitize) $(if $(STATIC),-static) $(if $(SYSROOT),-L$(SYSROOT)/usr/lib/aarch64-linux-gnu)
 libs        = -lbpf -ldw -lelf -lzstd -lz -llzma $(if $(STATIC),-lbz2) -ljansson -linih -liberty -lpthread -lm

@@ -216,3 +216,30 @@ test_baselines_that_are_not_there_or_broken() {
 	echo x >"$(find base -name '*.fperf')"
 	fp 1 baseline check base
 }
+
+# scipy as the judge of p-values and intervals; its degrees of freedom are rounded down as ours are.
+test_statistics_agree_with_scipy() {
+	runs a 5 10 0
+	runs b 4 20 2
+	fp 0 diff --base a?.fperf --new b?.fperf --json --gate none
+	/usr/bin/python3 - <<-'P'
+		import json, math
+		from scipy import stats
+		s = json.load(open('out'))['scenes'][0]
+		seen = 0
+		for f in s['figures']:
+		    a = [r['figures'][f['name']] for r in s['base'] if f['name'] in r['figures']]
+		    b = [r['figures'][f['name']] for r in s['new'] if f['name'] in r['figures']]
+		    if f['name'] in ('hitches', 'jank') or len(set(a + b)) == 1:
+		        continue
+		    va, vb = stats.tvar(a) / len(a), stats.tvar(b) / len(b)
+		    df = math.floor((va + vb) ** 2 / (va * va / (len(a) - 1) + vb * vb / (len(b) - 1)))
+		    error, t = math.sqrt(va + vb), stats.ttest_ind(b, a, equal_var=False).statistic
+		    reach = stats.t.ppf(0.975, df) * error
+		    close = lambda x, y: abs(x - y) <= 1e-6 * (abs(y) + error)
+		    assert close(f['p'], 2 * stats.t.sf(abs(t), df)), (f, df)
+		    assert close(f['low'], f['difference'] - reach) and close(f['high'], f['difference'] + reach), f
+		    seen += 1
+		assert seen >= 8, seen
+	P
+}
