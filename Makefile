@@ -226,8 +226,8 @@ RUNS ?= 20
 .PHONY: explain-power diff-power
 explain-power: all $(workloads) $(slowers) $(BUILD)/live/step_freq ## how often report --explain finds what was injected (as root)
 	tests/bench/explain.py --build $(abspath $(BUILD)) --runs $(RUNS)
-diff-power: all $(workloads) $(slowers) ## how often diff finds injected regressions, and raises false alarms (as root)
-	tests/bench/power.py --build $(abspath $(BUILD)) --pool $(or $(POOL),$(BUILD)/pool) --runs $(RUNS)
+diff-power: all $(workloads) $(slowers) $(BUILD)/bench/power ## how often diff finds injected regressions, and raises false alarms (as root)
+	tests/bench/power.sh $(abspath $(BUILD)) $(or $(POOL),$(BUILD)/pool) $(RUNS) $(PRIORITY)
 
 SOAK ?= 3600
 .PHONY: soak
