@@ -352,6 +352,33 @@ test("flame graphs over every choice, searched and walked by keys", async () => 
   await page.close();
 });
 
+test("waits of one frame by kind are those of its ledgers", async () => {
+  const page = await open(game);
+  const { slow_frames: list } = report(game);
+  const slow = list.reduce((a, b) => (b.time_ns > a.time_ns ? b : a));
+  await page.$eval(`#worst [data-frame="${slow.index}"] button`, (button) => button.click());
+  await page.select("#span", "frame");
+  // of one thread: ledgers leave out threads to which nothing happened
+  const row = slow.ledger.find(({ name }) => name === slow.verdict.thread.name);
+  const options = await page.$$eval("#thread option", (list) => list.map((option) => [option.textContent, option.value]));
+  await page.select("#thread", options.find(([name]) => name === row.name)[1]);
+  const states = { 2: "runnable", 3: "preempted", 4: "lock", 5: "io", 9: "event" };
+  let checked = 0;
+  for (const kind of await page.$$eval("#kind option", (options) => options.map((option) => option.value))) {
+    const key = states[kind];
+    const whole = row[`${key}_ns`] ?? row.blocked_ns[key] ?? 0;
+    if (!key || whole < 2e5) continue;
+    await page.select("#kind", kind);
+    const shown = plain(await text(page, ".explore .note")).match(/^([0-9.]+) (µs|ms|s) of waiting/);
+    assert.ok(shown, key);
+    near(Number(shown[1]) * { µs: 1e3, ms: 1e6, s: 1e9 }[shown[2]], whole, whole * 0.006 + 2e4, key);
+    checked++;
+  }
+  assert.ok(checked >= 2, `${checked} kinds`);
+  assert.deepEqual(page.troubles, []);
+  await page.close();
+});
+
 test("a click zooms into a flame graph, a double click shows callers and callees", async () => {
   const page = await open(game);
   await page.click("#tab-icicle");

@@ -224,6 +224,7 @@ static void page_free(struct html_page *page)
 	fperf_html_block__free(&page->frames);
 	free(page->stack_times);
 	free(page->pairs);
+	free(page->wait_stacks);
 	free(page->windows);
 	free(page->frame_shares);
 	free(page->frame_states);

@@ -68,6 +68,9 @@ struct html_page {
 	size_t pair_count, pair_capacity;
 	struct fperf_map pair_index;
 
+	uint32_t *wait_stacks; /* of the pieces that are waits, in their order: indexes into model->stacks */
+	size_t wait_count, wait_capacity;
+
 	struct html_window *windows; /* ascending, disjoint */
 	size_t window_count, window_capacity;
 	uint8_t (*frame_shares)[HTML_STATES]; /* per frame: states of the presenting thread */

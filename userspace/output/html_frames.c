@@ -62,6 +62,21 @@ static void all_frames(struct html_page *page)
 	}
 }
 
+/* Times of which the recording keeps nothing. */
+static void gaps(struct html_page *page)
+{
+	const struct fperf_rec_gap *records;
+	size_t count;
+
+	records = fperf_session__records(page->report->session, FPERF_RECORD_GAP, &count);
+	fperf_html_block__column(&page->core, "gap_from", FPERF_HTML_DELTA);
+	for (size_t i = 0; i < count; i++)
+		fperf_html_block__put(&page->core, html_page__us(page, records[i].from_ns));
+	fperf_html_block__column(&page->core, "gap_to", FPERF_HTML_DELTA);
+	for (size_t i = 0; i < count; i++)
+		fperf_html_block__put(&page->core, html_page__us(page, records[i].to_ns));
+}
+
 /* ---- details ---- */
 
 static void chain_column(struct html_page *page, const struct fperf_slow_frame *slow, int column)
@@ -144,6 +159,7 @@ int html_frames__fill(struct html_page *page)
 	struct fperf_html_block *block = &page->frames;
 
 	all_frames(page);
+	gaps(page);
 	fperf_html_block__column(block, "frame", FPERF_HTML_DELTA);
 	for (size_t i = 0; i < analysis->slow_count; i++)
 		fperf_html_block__put(block, analysis->slow[i].frame);

@@ -253,6 +253,13 @@ static void samples_fill(struct html_page *page, const struct ranks *ranks)
 	samples_column(page, ranks, 2);
 }
 
+static void wait_stacks_fill(struct html_page *page, const struct ranks *ranks)
+{
+	fperf_html_block__column(&page->lanes, "piece_stack", FPERF_HTML_PLAIN);
+	for (size_t i = 0; i < page->wait_count; i++)
+		fperf_html_block__put(&page->lanes, ranks->rank[page->wait_stacks[i]]);
+}
+
 int html_samples__fill(struct html_page *page)
 {
 	struct ranks ranks = {0};
@@ -268,6 +275,7 @@ int html_samples__fill(struct html_page *page)
 		for (size_t i = 0; i < page->stack_time_count; i++)
 			page->stack_times[i].stack = ranks.rank[page->stack_times[i].stack];
 		stack_times_fill(page);
+		wait_stacks_fill(page, &ranks);
 		samples_fill(page, &ranks);
 	}
 	ranks_free(&ranks);

@@ -31,7 +31,8 @@ struct lane {
 	/* the piece of a window that is being put together */
 	uint64_t open_from_ns, open_to_ns;
 	uint8_t open_state;
-	uint64_t pieces; /* in this window */
+	uint32_t open_stack; /* of a wait; else 0 */
+	uint64_t pieces;     /* in this window */
 };
 
 /* What all lanes write to; their columns are written one after the other in the end. */
@@ -199,6 +200,25 @@ static uint64_t frames_add(struct lane *lane, const struct fperf_piece *piece, u
 	return slow_ns;
 }
 
+static bool is_wait(uint8_t state)
+{
+	return state >= FPERF_STATE_RUNNABLE && state < FPERF_STATES;
+}
+
+static void wait_note(struct lane *lane)
+{
+	struct html_page *page = lane->page;
+	uint32_t *stack;
+
+	if (!is_wait(lane->open_state))
+		return;
+	stack = fperf_vec__push(&page->wait_stacks, &page->wait_count, &page->wait_capacity);
+	if (stack)
+		*stack = lane->open_stack;
+	else
+		page->build.failed = true;
+}
+
 static void piece_close(struct lane *lane, struct lane_columns *columns)
 {
 	uint64_t duration = (uint64_t)(html_page__us(lane->page, lane->open_to_ns) -
@@ -209,30 +229,35 @@ static void piece_close(struct lane *lane, struct lane_columns *columns)
 		fperf_buf__u8(&columns->states, lane->open_state);
 		columns->durations_n++;
 		lane->pieces++;
+		wait_note(lane);
 		lane->open_from_ns = lane->open_to_ns;
 	}
 }
 
-/* A piece within the window at hand; whatever lies between it and the one before is ABSENT. */
-static void piece_put(struct lane *lane, struct lane_columns *columns, uint64_t from_ns, uint64_t to_ns,
-		      uint8_t state)
+/* A piece within the window at hand; whatever lies between it and the one before is ABSENT. Neighbours that
+ * look the same are one. */
+static void piece_put(struct lane *lane, struct lane_columns *columns, const struct html_window *part,
+		      uint8_t state, uint32_t stack)
 {
-	if (from_ns > lane->open_to_ns) {
+	if (part->from_ns > lane->open_to_ns) {
 		piece_close(lane, columns);
 		lane->open_state = HTML_STATE_ABSENT;
-		lane->open_to_ns = from_ns;
+		lane->open_to_ns = part->from_ns;
 	}
-	if (state != lane->open_state) {
+	stack = is_wait(state) ? stack : 0;
+	if (state != lane->open_state || stack != lane->open_stack) {
 		piece_close(lane, columns);
 		lane->open_state = state;
+		lane->open_stack = stack;
 	}
-	lane->open_to_ns = to_ns;
+	lane->open_to_ns = part->to_ns;
 }
 
 static void window_begin(struct lane *lane)
 {
 	lane->pieces = 0;
 	lane->open_state = HTML_STATE_ABSENT;
+	lane->open_stack = 0;
 	if (lane->window < lane->page->window_count)
 		lane->open_from_ns = lane->open_to_ns = lane->page->windows[lane->window].from_ns;
 }
@@ -246,17 +271,19 @@ static void window_end(struct lane *lane, struct lane_columns *columns)
 	window_begin(lane);
 }
 
-static void windows_add(struct lane *lane, struct lane_columns *columns, uint64_t from_ns, uint64_t to_ns,
+static void windows_add(struct lane *lane, struct lane_columns *columns, const struct fperf_piece *piece,
 			uint8_t state)
 {
 	while (lane->window < lane->page->window_count) {
 		const struct html_window *window = &lane->page->windows[lane->window];
-		uint64_t from = from_ns > window->from_ns ? from_ns : window->from_ns;
-		uint64_t to = to_ns < window->to_ns ? to_ns : window->to_ns;
+		struct html_window part = {
+			.from_ns = piece->from_ns > window->from_ns ? piece->from_ns : window->from_ns,
+			.to_ns = piece->to_ns < window->to_ns ? piece->to_ns : window->to_ns,
+		};
 
-		if (to > from)
-			piece_put(lane, columns, from, to, state);
-		if (window->to_ns > to_ns)
+		if (part.to_ns > part.from_ns)
+			piece_put(lane, columns, &part, state, piece->stack);
+		if (window->to_ns > piece->to_ns)
 			return;
 		window_end(lane, columns);
 	}
@@ -371,7 +398,7 @@ static void lane_walk(struct lane *lane, struct lane_columns *columns, bool deta
 
 		steps_add(lane, piece.from_ns, piece.to_ns, state);
 		if (detail)
-			windows_add(lane, columns, piece.from_ns, piece.to_ns, state);
+			windows_add(lane, columns, &piece, state);
 		waits_add(lane, &piece, slow_ns);
 	}
 	while (detail && lane->window < lane->page->window_count)

@@ -2,7 +2,7 @@
 import { h, replace, type Child } from "./dom";
 import { Flame } from "./flame";
 import { duration, ms, share, signedMs, threadName, visible } from "./format";
-import { SPECIAL, type Model, type ThreadSamples } from "./model";
+import { SPECIAL, type Lanes, type Model, type ThreadSamples } from "./model";
 import {
   callTree,
   hotList,
@@ -48,7 +48,7 @@ export class Explore {
   constructor(
     private model: Model,
     private store: Store,
-    private data: { samples: ThreadSamples[] | null },
+    private data: { samples: ThreadSamples[] | null; lanes: Lanes | null },
     private colours: ModuleColours,
   ) {
     this.spanSelect = this.select("Time", this.spans(), (value) => {
@@ -195,17 +195,17 @@ export class Explore {
       this.choice.to = this.model.frames.end[frame];
     }
     this.rows = HOT_ROWS;
-    this.weights = weigh(this.model, this.data.samples ?? [], this.choice);
+    this.weights = weigh(this.model, this.data.samples ?? [], this.data.lanes, this.choice);
     this.draw();
   }
 
   private nothing(): Child {
     const ranged = this.choice.span === "range" || this.choice.span === "frame";
-    if (ranged && this.choice.time !== "cpu")
+    if (ranged && (this.weights?.kept ?? 1) < 0.01)
       return h(
         "p",
         { class: "nothing" },
-        "Waiting by stack is kept for everything and for slow frames, not for single ranges.",
+        "In a recording this long, single waits are kept around its slowest frames only.",
       );
     if (ranged && !this.data.samples) return h("p", { class: "dim" }, "Reading samples …");
     return h(
@@ -316,6 +316,8 @@ export class Explore {
     const what = this.choice.time === "cpu" ? "CPU time" : "waiting";
     if (weights.base)
       return `${duration(weights.total)} of ${what} in slow frames; red: more of it than ordinary frames have in as much time, blue: less.`;
+    if ((weights.kept ?? 1) < 0.99)
+      return `${duration(weights.total)} of ${what}, in the ${share(weights.kept)} of this range of which single waits are kept.`;
     return `${duration(weights.total)} of ${what}. Click zooms, double click shows callers and callees.`;
   }
 

@@ -332,7 +332,7 @@ export class Flame {
 }
 
 /** Diagonal lines: this is no function. */
-function hatch(
+export function hatch(
   context: CanvasRenderingContext2D,
   x: number,
   y: number,

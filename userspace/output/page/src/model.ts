@@ -1,7 +1,7 @@
 // The session as the page holds it: what userspace/output/html*.c wrote, in arrays.
 import { loadBlock, type Block } from "./block";
 import type { Report, SlowFrame, ThreadRef } from "./report";
-import { STATE_COUNT, UNKNOWN } from "./states";
+import { RUNNABLE, STATE_COUNT, UNKNOWN } from "./states";
 
 export interface Thread extends ThreadRef {
   target: boolean;
@@ -63,6 +63,8 @@ export interface Pieces {
   to: number;
   end: Float64Array;
   state: Uint8Array;
+  /** Where it waited; -1 of pieces that are no waits. */
+  stack: Int32Array;
 }
 
 export interface Lane {
@@ -141,6 +143,8 @@ export class Model {
   readonly frames: Frames;
   readonly tree: Tree;
   readonly times: StackTimes;
+  /** Times of which the recording keeps nothing, us. */
+  readonly gaps: { from: number; to: number }[];
   /** Length of the recording, us. */
   readonly length: number;
   /** Index into report.slow_frames by frame. */
@@ -157,6 +161,8 @@ export class Model {
     }));
     this.frames = readFrames(core);
     this.tree = readTree(core);
+    const gapTo = core.column("gap_to");
+    this.gaps = Array.from(core.column("gap_from"), (from, i) => ({ from, to: gapTo[i] }));
     this.times = {
       state: core.column("time_state"),
       thread: core.column("time_thread"),
@@ -285,6 +291,13 @@ function readClusters(block: Block<LanesHead>): Lanes["clusters"] {
   });
 }
 
+function waitStacks(states: Uint8Array, stacks: Float64Array): Int32Array {
+  const out = new Int32Array(states.length).fill(-1);
+  let wait = 0;
+  for (let i = 0; i < states.length; i++) if (states[i] >= RUNNABLE && states[i] < UNKNOWN) out[i] = stacks[wait++];
+  return out;
+}
+
 export function readLanes(block: Block<LanesHead>, length: number): Lanes {
   const { head } = block;
   const threads = block.column("thread");
@@ -293,6 +306,7 @@ export function readLanes(block: Block<LanesHead>, length: number): Lanes {
   const counts = block.column("piece_count");
   const durations = block.column("piece_us");
   const states = block.bytes("piece_state");
+  const stacks = waitStacks(states, block.column("piece_stack"));
   const queue = block.column("queue");
   const bytes = block.bytes("steps");
   const full = Math.min(threads.length, head.lanes_max);
@@ -307,7 +321,13 @@ export function readLanes(block: Block<LanesHead>, length: number): Lanes {
       const end = new Float64Array(size);
       let at = windowFrom[w];
       for (let k = 0; k < size; k++) end[k] = at += durations[piece + k];
-      windows.push({ from: windowFrom[w], to: windowTo[w], end, state: states.subarray(piece, piece + size) });
+      windows.push({
+        from: windowFrom[w],
+        to: windowTo[w],
+        end,
+        state: states.subarray(piece, piece + size),
+        stack: stacks.subarray(piece, piece + size),
+      });
       piece += size;
     }
     lanes.push({

@@ -1,5 +1,5 @@
 // Where time went: weights of stacks for a choice of time, and the trees and lists made from them.
-import { SPECIAL, type Model, type StackTimes, type ThreadSamples, type Tree } from "./model";
+import { SPECIAL, type Lanes, type Model, type StackTimes, type ThreadSamples, type Tree } from "./model";
 import { BLOCKED } from "./states";
 
 export type Span = "all" | "slow" | "diff" | "range" | "frame";
@@ -21,6 +21,8 @@ export interface Weights {
   /** For comparisons: what to compare with, scaled to the same length of time. */
   base: Float64Array | null;
   total: number;
+  /** Of a range: the share of it of which waits are kept. */
+  kept?: number;
 }
 
 function wanted(choice: Choice, state: number): boolean {
@@ -61,6 +63,27 @@ export function addSamples(out: Float64Array, samples: ThreadSamples[], from: nu
   }
 }
 
+/** Adds waits of a part of time; returns how much of that part is kept piece by piece, us. */
+export function addWaits(out: Float64Array, lanes: Lanes, choice: Choice): number {
+  for (const lane of lanes.lanes) {
+    if (choice.thread >= 0 && lane.thread !== choice.thread) continue;
+    for (const pieces of lane.windows) {
+      if (pieces.to <= choice.from || pieces.from >= choice.to) continue;
+      for (let i = lowerBound(pieces.end, choice.from); i < pieces.end.length; i++) {
+        const start = i ? pieces.end[i - 1] : pieces.from;
+        if (start >= choice.to) break;
+        if (pieces.stack[i] < 0 || !wanted(choice, pieces.state[i])) continue;
+        out[pieces.stack[i]] += Math.max(0, Math.min(choice.to, pieces.end[i]) - Math.max(choice.from, start)) * 1000;
+      }
+    }
+  }
+  let kept = 0;
+  lanes.windowFrom.forEach(
+    (from, i) => (kept += Math.max(0, Math.min(choice.to, lanes.windowTo[i]) - Math.max(choice.from, from))),
+  );
+  return kept;
+}
+
 function sum(values: Float64Array): number {
   let total = 0;
   for (const value of values) total += value;
@@ -75,12 +98,14 @@ function frameTimes(model: Model): { slow: number; ordinary: number } {
   return times;
 }
 
-export function weigh(model: Model, samples: ThreadSamples[], choice: Choice): Weights {
+export function weigh(model: Model, samples: ThreadSamples[], lanes: Lanes | null, choice: Choice): Weights {
   const stacks = model.tree.leaf.length;
   if (choice.span === "range" || choice.span === "frame") {
     const ns = new Float64Array(stacks);
+    let kept = choice.to - choice.from;
     if (choice.time === "cpu") addSamples(ns, samples, choice.from, choice.to, choice.thread);
-    return { ns, base: null, total: sum(ns) };
+    else kept = lanes ? addWaits(ns, lanes, choice) : 0;
+    return { ns, base: null, total: sum(ns), kept: kept / Math.max(1, choice.to - choice.from) };
   }
   const { all, slow } = addTimes(model.times, choice, stacks);
   if (choice.span === "all") return { ns: all, base: null, total: sum(all) };

@@ -1,6 +1,7 @@
 // The timeline: frame times, lanes of threads, and below them clocks and counters, over one axis of time.
 import { fitCanvas, h, hideTip, replace, scheduler, showTip, type Child } from "./dom";
 import { Extremes } from "./extremes";
+import { hatch } from "./flame";
 import { duration, moment, threadName } from "./format";
 import { laneColumns, laneState, paintLane } from "./lanes";
 import type { Lanes, Model } from "./model";
@@ -519,6 +520,7 @@ export class Timeline {
     context.clearRect(0, 0, width, height);
     this.yMax = Math.max(this.scaleMax(first, last), ((this.model.report.frames?.budget_ns ?? 0) / 1000) * 1.25);
     this.drawRuler(context, width, height);
+    this.drawGaps(context, width, RULER + MARKS, height);
     if (last - first > width) this.drawColumns(context, width, first, last, scale, height, chart);
     else
       for (let i = first; i < last; i++)
@@ -547,6 +549,22 @@ export class Timeline {
       context.fillRect(x, RULER - 5, 1, height - RULER + 5);
       context.fillStyle = colours.dim;
       context.fillText(moment(at, step), x + 4, RULER / 2);
+    }
+  }
+
+  /** Where the recording keeps nothing, nothing is drawn but that. */
+  private drawGaps(context: CanvasRenderingContext2D, width: number, top: number, bottom: number): void {
+    const { view } = this.store;
+    const scale = width / (view.to - view.from);
+    for (const gap of this.model.gaps) {
+      const from = Math.max(0, (gap.from - view.from) * scale);
+      const to = Math.min(width, (gap.to - view.from) * scale);
+      if (to <= from) continue;
+      context.clearRect(from, top, to - from, bottom - top);
+      hatch(context, from, top, to - from, bottom - top, theme().faint);
+      if (to - from < 90 || bottom - top < 40) continue;
+      context.font = "11px system-ui, sans-serif";
+      this.axisText(context, "not kept", (from + to) / 2 - 22, (top + bottom) / 2, theme().dim);
     }
   }
 
@@ -707,6 +725,7 @@ export class Timeline {
         laneColumns(lanes.lanes[i], lanes, this.store.view, pixels),
       );
     context.putImageData(image, 0, 0);
+    this.drawGaps(context, width, 0, height);
     const { view, frame } = this.store;
     const scale = width / (view.to - view.from);
     const range = this.dragRange ?? this.store.range;

@@ -2,8 +2,8 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { decodeColumn } from "../src/block";
 import { Extremes } from "../src/extremes";
-import { SPECIAL, type Model, type Tree } from "../src/model";
-import { addSamples, callTree, hotList, inverted, lowerBound, sandwich } from "../src/profile";
+import { SPECIAL, type Lanes, type Model, type Tree } from "../src/model";
+import { addSamples, addWaits, callTree, hotList, inverted, lowerBound, sandwich, type TimeKind } from "../src/profile";
 import { Store } from "../src/store";
 
 // main > update > (inlined) sort; main > draw; main > update > update (recursion); broken > draw
@@ -64,6 +64,30 @@ void test("samples are found by time and thread", () => {
   assert.deepEqual([...ns], [0, 24]);
   assert.equal(lowerBound([1, 2, 2, 3], 2), 1);
   assert.equal(lowerBound([], 2), 0);
+});
+
+void test("waits are clipped to the part that is asked for", () => {
+  const pieces = {
+    from: 100,
+    to: 200,
+    end: Float64Array.of(110, 150, 200),
+    state: Uint8Array.of(0, 4, 9),
+    stack: Int32Array.of(-1, 0, 1),
+  };
+  const lanes = {
+    lanes: [{ thread: 3, levels: [], windows: [pieces], queue: new Float64Array(0) }],
+    windowFrom: Float64Array.of(100),
+    windowTo: Float64Array.of(200),
+  } as unknown as Lanes;
+  const wait = (time: TimeKind, from: number, to: number, thread = -1): number[] => {
+    const ns = new Float64Array(2);
+    const kept = addWaits(ns, lanes, { span: "range", time, thread, from, to });
+    return [...ns, kept];
+  };
+  assert.deepEqual(wait("off", 0, 1000), [40e3, 50e3, 100]);
+  assert.deepEqual(wait(4, 120, 130), [10e3, 0, 10]);
+  assert.deepEqual(wait(9, 0, 155), [0, 5e3, 55]);
+  assert.deepEqual(wait("off", 0, 1000, 1), [0, 0, 100]);
 });
 
 void test("extremes of any part are those of all its values", () => {
