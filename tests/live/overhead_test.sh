@@ -2,7 +2,7 @@
 # shellcheck shell=bash
 
 steps() { # how often each reason is among the steps of s.fperf
-	"$FP" report "${1:-s.fperf}" --json | python3 -c '
+	"$FP" report s.fperf --json | python3 -c '
 import collections, json, sys
 print(dict(collections.Counter(s["reason"] for s in json.load(sys.stdin)["quality"]["overhead"]["steps"])))'
 }
@@ -24,6 +24,19 @@ test_many_switches_pass_the_budget() {
 	"$FP" info s.fperf >info.txt
 	says 'budget 1 %' info.txt
 	says 'step 1: 500 samples/s' info.txt
+}
+
+test_steps_are_kept_at_every_level() {
+	for level in 0 1; do
+		record --level $level --overhead 0.01 -d 8 -- "$TARGETS/hotspots" 20
+		"$FP" check s.fperf
+		note "level $level: $(steps), $(stat -c %s s.fperf) bytes"
+		"$FP" report s.fperf --json | python3 -c "
+import json, sys
+r = json.load(sys.stdin)
+steps = r['quality']['overhead']['steps']
+assert r['session']['level'] == $level and len(steps) >= 2 and steps[0]['hits_per_sample'] == 2, r['quality']"
+	done
 }
 
 test_without_a_budget_nothing_is_given_up() {

@@ -161,11 +161,36 @@ static int losses_write(struct fperf_reducer *reducer, const struct fperf_sessio
 	return ret;
 }
 
+/* Each step that recording took to cost less; in a summary without its words. */
+static int efforts_write(struct fperf_reducer *reducer, const struct fperf_session *session,
+			 struct fperf_error *err)
+{
+	bool summary = reducer->level == FPERF_LEVEL_SUMMARY;
+	const struct fperf_rec_effort *efforts;
+	size_t count;
+
+	efforts = fperf_session__records(session, FPERF_RECORD_EFFORT, &count);
+	for (size_t i = 0; i < count; i++) {
+		struct fperf_rec_effort record = efforts[i];
+
+		if (record.time_ns <= reducer->effort_said_ns ||
+		    (summary && record.reason == FPERF_EFFORT_START))
+			continue;
+		reducer->effort_said_ns = record.time_ns;
+		record.words = summary ? 0
+				       : fperf_reducer__text(
+						 reducer, fperf_session__string(session, record.words, NULL));
+		if (fperf_reducer__add(reducer, FPERF_RECORD_EFFORT, &record, err))
+			return err->code;
+	}
+	return 0;
+}
+
 int fperf_reducer__describe(struct fperf_reducer *reducer, const struct fperf_session *session,
 			    uint64_t now_ns, struct fperf_error *err)
 {
 	if (metas_write(reducer, session, err) || sources_write(reducer, session, err) ||
-	    losses_write(reducer, session, now_ns, err))
+	    losses_write(reducer, session, now_ns, err) || efforts_write(reducer, session, err))
 		return err->code;
 	return reducer->level == FPERF_LEVEL_SUMMARY ? 0 : markers_write(reducer, session, err);
 }

@@ -33,6 +33,7 @@ struct fperf_reducer {
 	struct fperf_map threads_said, processes_said, modules_said; /* id to a hash of what was said */
 	struct fperf_strtab *described; /* meta, source and marker records, as text */
 	uint64_t losses_said[FPERF_SOURCES][FPERF_LOSS_REASONS];
+	uint64_t effort_said_ns; /* of the last effort record that was written */
 
 	/* frames */
 	uint32_t next_frame;
