@@ -122,6 +122,7 @@ struct fperf_wire_offcpu {
 #define FPERF_OFFCPU_EXITED	64u  /* last switch-out of a thread that ended; never switched in again */
 #define FPERF_OFFCPU_CLAMPED	128u /* clocks of two CPUs disagreed; clamped */
 
+#define FPERF_OFFCPU_TAKEN	512u /* made by the recorder, not a switch: see convert.c, offcpu_account() */
 #define FPERF_OFFCPU_USER_STACK 256u /* a struct fperf_wire_out_stack came before */
 
 /* The user stack at a switch-out: taken when it can be read, before it is known how long the interval will

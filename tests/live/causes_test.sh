@@ -5,30 +5,21 @@
 
 : "${CAUSES_SEED:=$(($(date +%s) % 1000000))}"
 
-# CPU time that the machine's host took away, and all busy time, in ticks. The kernel takes stolen time off a thread's
-# account; where it was taken, no tracepoint tells.
-cpu_ticks() {
-	awk '/^cpu /{print $9, $2 + $3 + $4 + $7 + $8 + $9}' /proc/stat
-}
-
 # play VARIANT SECONDS GAME-ARGS...: records the game into s.fperf, with its log in truth.jsonl. It runs at real-time
 # priority, so that other load of the machine adds no faults of its own.
 play() {
 	local game=$BUILD/workloads/game-$1 seconds=$2
 	shift 2
 	note "seed $CAUSES_SEED"
-	local before
-	before=$(cpu_ticks)
 	record --frame "$game:game_present" -- chrt -r 10 "$game" --seed "$CAUSES_SEED" --seconds "$seconds" \
 		--truth truth.jsonl --directory /var/tmp "$@"
-	STOLEN=$(echo "$before $(cpu_ticks)" | awk '{print ($3 - $1) / ($4 - $2)}')
 	valid
 }
 
 judge() { # ARGS...: of judge.py
 	"$FP" report s.fperf --json >report.json
 	"$FP" report s.fperf --json --budget 0.001 >all.json # every frame is slow then: for the ledgers
-	python3 "$TOP/tests/live/judge.py" truth.jsonl report.json --all-frames all.json --stolen "$STOLEN" "$@" >judged.log || {
+	python3 "$TOP/tests/live/judge.py" truth.jsonl report.json --all-frames all.json "$@" >judged.log || {
 		cat judged.log
 		die "verdicts do not hold up against the truth"
 	}

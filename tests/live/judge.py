@@ -201,7 +201,7 @@ def judge_ledgers(report, judgement):
     judgement.demand(checked >= 2 * len(report["slow_frames"]), "only %d ledgers" % checked)
 
 
-def judge_cpu(truth, report, stolen, judgement):
+def judge_cpu(truth, report, judgement):
     found = {thread["tid"]: thread for thread in report["threads"]}
     for thread in truth.threads:
         cpu_ns = (found.get(thread["tid"]) or {}).get("cpu_ns")
@@ -211,7 +211,7 @@ def judge_cpu(truth, report, stolen, judgement):
         error = abs(cpu_ns - thread["cpu_ns"]) / thread["cpu_ns"]
         print("CPU time of %s: %.1f ms, kernel says %.1f ms: %.2f %% off" % (
             thread["name"], cpu_ns / 1e6, thread["cpu_ns"] / 1e6, 100 * error))
-        judgement.demand(error <= CPU_SHARE + 2 * stolen, "CPU time of %s is %.2f %% off" % (thread["name"], 100 * error))
+        judgement.demand(error <= CPU_SHARE, "CPU time of %s is %.2f %% off" % (thread["name"], 100 * error))
 
 
 def main():
@@ -221,7 +221,6 @@ def main():
     parser.add_argument("--all-frames")
     parser.add_argument("--least-faults", type=int, default=0)
     parser.add_argument("--no-faults", action="store_true")
-    parser.add_argument("--stolen", type=float, default=0.0, help="share of CPU time that the host took away")
     parser.add_argument("--verbose", action="store_true")
     arguments = parser.parse_args()
     truth, judgement = Truth(arguments.truth), Judgement()
@@ -248,7 +247,7 @@ def main():
         judge_ledgers(every, judgement)
     else:
         judge_ledgers(report, judgement)
-    judge_cpu(truth, report, arguments.stolen, judgement)
+    judge_cpu(truth, report, judgement)
     if arguments.no_faults:
         judgement.demand(not truth.faults, "the log holds faults")
         judgement.demand(late or not report["causes"], "causes without faults: %s" % report["causes"])

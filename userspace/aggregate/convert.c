@@ -8,7 +8,8 @@
 #include <string.h>
 
 #define LOSS_INTERVAL_NS FPERF_NS_PER_S
-#define SWITCH_NS	 (200 * FPERF_NS_PER_US) /* no switch takes longer; what does is time stolen from us */
+#define SWITCH_NS                                                                                            \
+	(200 * FPERF_NS_PER_US) /* no switch takes longer; what does is time taken from the thread */
 
 /* The fixed part of a record, copied out of the ring (which promises no alignment to us), and its stack. */
 struct wire_record {
@@ -115,17 +116,26 @@ static void offcpu_clamp(struct fperf_aggregate *agg, struct fperf_rec_offcpu *r
 /* The kernel stops and starts its account of a thread's CPU time some us before it reports a switch: it may
  * search for other work in between, or wake up an idle CPU. For a thread that switches often this adds up to
  * some percent. Moving the switch-out by the difference makes running time equal to the kernel's account;
- * what cannot be moved, because the interval is too short, is owed to the next. */
-static void offcpu_account(struct fperf_thread *thread, uint64_t cpu_ns, struct fperf_rec_offcpu *record)
+ * what cannot be moved, because the interval is too short, is owed to the next.
+ *
+ * More than a switch can take is something else: time for which the thread had the core and the kernel did
+ * not charge it. On a virtual machine the host took it (the kernel calls it stolen); or records of switches
+ * were lost. Returns how long that was; when, between switch-in and switch-out, nothing tells. */
+static uint64_t offcpu_account(struct fperf_thread *thread, uint64_t cpu_ns, struct fperf_rec_offcpu *record)
 {
+	uint64_t taken = 0;
 	uint64_t latest = record->wake_ns ? record->wake_ns : record->in_ns;
 	int64_t charged = (int64_t)(cpu_ns - thread->last_cpu_ns), shift;
 	int64_t ran = (int64_t)(record->out_ns - thread->last_in_ns);
 
-	if (thread->last_in_ns && charged >= 0 && ran >= 0) {
+	if (thread->last_in_ns && cpu_ns && charged >= 0 && ran >= 0) {
 		shift = charged - ran + thread->owed_ns;
-		if (shift > (int64_t)SWITCH_NS || shift < -(int64_t)SWITCH_NS)
+		if (shift < -(int64_t)SWITCH_NS) {
+			taken = (uint64_t)(-shift < ran ? -shift : ran);
 			shift = 0;
+		} else if (shift > (int64_t)SWITCH_NS) {
+			shift = 0;
+		}
 		thread->owed_ns = shift;
 		if (shift > 0 && (uint64_t)shift > latest - record->out_ns)
 			shift = (int64_t)(latest - record->out_ns);
@@ -136,6 +146,25 @@ static void offcpu_account(struct fperf_thread *thread, uint64_t cpu_ns, struct 
 	}
 	thread->last_in_ns = record->in_ns;
 	thread->last_cpu_ns = cpu_ns;
+	return taken;
+}
+
+/* Time taken from a thread while it had the core becomes an interval before the one that `record` is: it was
+ * ready to run and did not. */
+static int taken_write(struct fperf_aggregate *agg, const struct fperf_rec_offcpu *record, uint64_t taken_ns,
+		       struct fperf_error *err)
+{
+	struct fperf_rec_offcpu taken = {
+		.out_ns = record->out_ns - taken_ns,
+		.in_ns = record->out_ns,
+		.thread = record->thread,
+		.flags = FPERF_OFFCPU_PREEMPTED | FPERF_OFFCPU_TAKEN,
+		.syscall = -1,
+		.cpu_out = record->cpu_out,
+		.cpu_in = record->cpu_out,
+	};
+
+	return fperf_writer__add(agg->options.writer, FPERF_RECORD_OFFCPU, &taken, err);
 }
 
 /* The user part was taken at the switch-out; without it the record tells why there is none. */
@@ -192,6 +221,7 @@ static int offcpu_convert(struct fperf_aggregate *agg, const struct wire_record 
 		.cpu_in = offcpu->header.cpu,
 	};
 	struct fperf_thread *thread = record_thread(agg, wire, err);
+	uint64_t taken_ns;
 
 	if (!thread)
 		return err->code;
@@ -206,9 +236,10 @@ static int offcpu_convert(struct fperf_aggregate *agg, const struct wire_record 
 	    offcpu_stack(agg, thread, wire, &record.stack, err) || offcpu_complete(agg, thread, &record, err))
 		return err->code;
 	offcpu_clamp(agg, &record);
-	offcpu_account(thread, offcpu->cpu_ns, &record);
+	taken_ns = offcpu_account(thread, offcpu->cpu_ns, &record);
 	fperf_thread__forget_start(thread);
-	if (fperf_writer__add(agg->options.writer, FPERF_RECORD_OFFCPU, &record, err))
+	if ((taken_ns && taken_write(agg, &record, taken_ns, err)) ||
+	    fperf_writer__add(agg->options.writer, FPERF_RECORD_OFFCPU, &record, err))
 		return err->code;
 	return record.flags & FPERF_OFFCPU_EXITED
 		       ? account_write(agg, thread, record.in_ns, offcpu->cpu_ns, err)

@@ -286,7 +286,7 @@ Test(aggregate, switch_out_moves_to_the_kernels_account)
 		{7000, 7003, 8000, 4004, 7003},	    /* 8 us more, of which 3 fit in */
 		{9000, 9900, 9950, 5004, 9005},	    /* and 5 come later */
 		{9960, 9970, 9980, 4900, 9960},	    /* an account that goes back is none */
-		{12000, 13000, 14000, 5900, 12000}, /* 1020 us less: stolen by the host */
+		{12000, 13000, 14000, 5900, 12000}, /* 1020 us less: taken by the host */
 	};
 	const size_t count = sizeof(cases) / sizeof(*cases);
 	const struct fperf_rec_offcpu *intervals;
@@ -306,8 +306,14 @@ Test(aggregate, switch_out_moves_to_the_kernels_account)
 	}
 	feed_finish(&feed, 20);
 	intervals = LOADED(&feed, OFFCPU, offcpu, &loaded);
-	cr_assert_eq(loaded, count);
-	for (size_t i = 0; i < count; i++) {
+	cr_assert_eq(loaded, count + 1);
+	/* What was taken is an interval of its own, before the one that it was found at. */
+	cr_assert_eq((intervals[count - 1].out_ns - START) / 1000, 10980);
+	cr_assert_eq((intervals[count - 1].in_ns - START) / 1000, 12000);
+	cr_assert_eq(intervals[count - 1].flags, FPERF_OFFCPU_PREEMPTED | FPERF_OFFCPU_TAKEN);
+	cr_assert_eq(intervals[count - 1].thread, intervals[count].thread);
+	cr_assert_eq((intervals[count].out_ns - START) / 1000, cases[count - 1].moved_us);
+	for (size_t i = 0; i < count - 1; i++) {
 		cr_assert_eq((intervals[i].out_ns - START) / 1000, cases[i].moved_us, "interval %zu: %lu us",
 			     i, (unsigned long)(intervals[i].out_ns - START) / 1000);
 		cr_assert_eq((intervals[i].in_ns - START) / 1000, cases[i].in_us);
