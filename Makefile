@@ -76,7 +76,8 @@ $(BUILD)/frameperf: $(tool_objects) $(BUILD)/libframeperf.a
 $(BUILD)/unit-tests: $(unit_objects) $(BUILD)/libframeperf.a
 	$(CC) $(all_ldflags) $^ $(libs) -lcriterion -o $@
 
--include $(lib_objects:.o=.d) $(tool_objects:.o=.d) $(unit_objects:.o=.d)
+# Of every object, also those of single test and benchmark programs.
+-include $(wildcard $(BUILD)/*/*.d $(BUILD)/*/*/*.d $(BUILD)/*/*/*/*.d)
 
 .PHONY: unit
 unit: $(BUILD)/unit-tests ## unit tests (Criterion); UNIT="--filter session/*" narrows
@@ -152,7 +153,6 @@ fuzzers := $(patsubst tests/fuzz/%.c,$(BUILD)/fuzz/%,$(wildcard tests/fuzz/*.c))
 $(BUILD)/fuzz/%: $(BUILD)/tests/fuzz/%.o $(BUILD)/libframeperf.a
 	@mkdir -p $(@D)
 	$(CC) $(all_ldflags) -fsanitize=fuzzer $^ $(libs) -o $@
--include $(fuzzers:$(BUILD)/fuzz/%=$(BUILD)/tests/fuzz/%.d)
 .PHONY: fuzz fuzz-programs
 fuzz-programs: $(fuzzers)
 fuzz: ## builds the fuzzers with clang and runs each for FUZZ seconds (0: only builds)
