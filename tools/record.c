@@ -53,6 +53,7 @@ struct recording {
 	struct fperf_capture_status status;
 	char path[PATH_MAX];
 	uint64_t start_ns, end_ns;
+	uint64_t first_ns; /* start of the first file */
 	bool disk_full;	      /* said */
 	uint32_t files;	      /* written */
 	bool next_file;	      /* a bound of this one was reached; another follows */
@@ -329,14 +330,14 @@ static int follow(struct recording *recording, struct fperf_error *err)
 			recording->end_reason = "interrupted";
 			return 0;
 		}
-		if (duration && now - recording->start_ns >= duration) {
+		if (duration && now - recording->first_ns >= duration) {
 			recording->end_reason = "duration";
 			return 0;
 		}
 		if (!recording->flight && !recording->worst && bound_reached(recording, now))
 			return 0;
-		if (duration && duration - (now - recording->start_ns) < left)
-			left = duration - (now - recording->start_ns);
+		if (duration && duration - (now - recording->first_ns) < left)
+			left = duration - (now - recording->first_ns);
 		if (now - shown_ns >= PROGRESS_NS) {
 			look_at_memory(recording);
 			show_progress(recording, now);
@@ -588,6 +589,8 @@ static int record(struct recording *recording)
 	if (!ret)
 		ret = begin(recording, &err);
 	recording->start_ns = fperf_clock__now_ns();
+	if (!recording->files)
+		recording->first_ns = recording->start_ns;
 	if (!ret && command && recording->child.go >= 0 && !fperf_signals__asked())
 		ret = let_go(recording, &err);
 	if (ret < 0) {

