@@ -62,22 +62,25 @@ test_killed_at_random_moments() {
 	note "$kills kills"
 }
 
+has_results() { # FILE: a window was looked at
+	"$FP" report --json "$1" >report.json 2>/dev/null || [ $? = 4 ] || return 1
+	python3 -c "import json; exit(not json.load(open('report.json'))['quality']['samples'])"
+}
+
 test_levels_survive_a_kill() {
-	local level rc
-	busy 60
+	local level
+	busy 200
 	for level in 1 0; do
 		"$FP" record --level $level -o "l$level.fperf" -p "$target" 2>err.log & local job=$!
-		sleep 14
+		wait_for 90 has_results "l$level.fperf"
 		kill -9 $job
 		wait $job 2>/dev/null || :
-		rc=0
-		"$FP" report --json "l$level.fperf" >report.json || rc=$?
-		[ $rc = 4 ] || [ $rc = 0 ] || die "report of level $level: $rc"
+		has_results "l$level.fperf" || die "level $level: nothing left"
 		python3 -c "
 import json
 r = json.load(open('report.json'))
 assert r['session']['level'] == $level, r['session']
-assert r['quality']['samples'] and r['usage']['cpu_ns'] > 1e9, (r['quality'], r['usage'])"
+assert r['usage']['cpu_ns'] > 1e7 and r['session']['target']['name'] == 'hotspots', r"
 	done
 	kill "$target"
 }
@@ -112,11 +115,13 @@ test_read_only_directory() {
 # A disk that is full for a while costs nothing that the memory holds.
 test_disk_full_for_a_while() {
 	mkdir small
-	mount -t tmpfs -o size=96k tmpfs small
+	mount -t tmpfs -o size=1m tmpfs small
 	busy 30
-	"$FP" record -o small/s.fperf -F 10000 --overhead off -d 14 -p "$target" 2>err.log & local job=$!
-	sleep 10
-	mount -t tmpfs -o size=64m,remount tmpfs small
+	"$FP" record -o small/s.fperf -d 16 -p "$target" 2>err.log & local job=$!
+	sleep 4
+	cat /dev/zero >small/fill 2>/dev/null || :
+	sleep 7
+	rm small/fill
 	wait $job || { umount small; die "fails: $(cat err.log)"; }
 	kill "$target"
 	cp small/s.fperf . && umount small
