@@ -53,7 +53,7 @@ struct recording {
 	struct fperf_capture_status status;
 	char path[PATH_MAX];
 	uint64_t start_ns, end_ns;
-	uint64_t first_ns; /* start of the first file */
+	uint64_t first_ns;    /* start of the first file */
 	bool disk_full;	      /* said */
 	uint32_t files;	      /* written */
 	bool next_file;	      /* a bound of this one was reached; another follows */
