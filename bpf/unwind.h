@@ -313,6 +313,8 @@ static __always_inline __u32 unwind_user(const struct user_regs *regs, bool in_k
 	unwind_begin(state, regs, tgid);
 	if (in_kernel && regs->syscall < 0)
 		state->pc = unwind_before_trap(regs);
+	else if (in_kernel)
+		state->flags |= UNWIND_BEHIND;
 	if (unwind_mode == UNWIND_MODE_DUMP || unwind_mode == UNWIND_MODE_LEAF) {
 		out[0] = state->pc | FPERF_WIRE_PC_BIT;
 		stack->outcome = unwind_mode == UNWIND_MODE_LEAF ? FPERF_STACK_LEAF : FPERF_STACK_SKIPPED;

@@ -220,14 +220,41 @@ static __always_inline int unwind_context(struct unwind_state *state)
 	return 0;
 }
 
-/* "mov x8, 139; svc 0" is a signal trampoline, with unwind information or without. In other text the code
- * says nothing: frame records are set up by one instruction, and before it lr has the return address, which
- * we can't know. */
+/* Is the code in state->words[0..1] the rest of an entry of the PLT: "adrp x16; ldr x17, [x16]; add x16, x16;
+ * br x17"? */
+static __always_inline int unwind_is_plt(const struct unwind_state *state)
+{
+	fperf_u32 code[4] = {(fperf_u32)state->words[0], (fperf_u32)(state->words[0] >> 32),
+			     (fperf_u32)state->words[1], (fperf_u32)(state->words[1] >> 32)};
+	fperf_u32 at = 0;
+
+	if ((code[0] & 0x9f00001f) == 0x90000010)
+		at = 1;
+	if ((code[at & 3] & 0xffc003ff) == 0xf9400211)
+		at++;
+	else if (at)
+		return 0;
+	if ((code[at & 3] & 0xffc003ff) == 0x91000210)
+		at++;
+	else if (at)
+		return 0;
+	return code[at & 3] == 0xd61f0220;
+}
+
+/* "mov x8, 139; svc 0" is a signal trampoline, with unwind information or without. An entry of the PLT leaves
+ * everything alone. In other text the code says nothing: frame records are set up by one instruction, and
+ * before it lr has the return address, which we can't know. */
 static __always_inline int unwind_code_step(struct unwind_state *state)
 {
-	if (unwind_read(state->words, 8, state->pc) || state->words[0] != 0xd4000001d2801168ull)
+	if (unwind_read(state->words, 16, state->pc))
 		return 0;
-	return unwind_signal(state) ? 1 : -1;
+	if (state->words[0] == 0xd4000001d2801168ull)
+		return unwind_signal(state) ? 1 : -1;
+	if (!(state->flags & UNWIND_PC) || !(state->flags & UNWIND_LR) || !unwind_is_plt(state) ||
+	    !unwind_after_call(state->lr))
+		return 0;
+	state->slot = 0;
+	return unwind_advance(state, state->lr, state->sp) ? 1 : -1;
 }
 
 #endif

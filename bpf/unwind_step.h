@@ -34,6 +34,9 @@
 #define UNWIND_LR      4u  /* lr is this function's (arm64) */
 #define UNWIND_FP_LOST 8u  /* fp is not known here */
 #define UNWIND_BX_LOST 16u /* nor is bx */
+#define UNWIND_BEHIND                                                                                        \
+	32u /* pc is behind the instruction that entered the kernel, maybe its function's last */
+#define UNWIND_SP_LOST 64u /* arm64: sp is a lower bound only */
 
 #define UNWIND_FAR	   (16ull << 20) /* a frame pointer further up than this is none */
 #define UNWIND_SIGNALS_MAX 16
@@ -271,7 +274,7 @@ static __always_inline int unwind_advance(struct unwind_state *state, fperf_u64 
 		return unwind_end(state, FPERF_STACK_NO_PROGRESS);
 	state->pc = pc;
 	state->sp = sp;
-	state->flags &= ~(UNWIND_PC | UNWIND_LEAF | UNWIND_LR);
+	state->flags &= ~(UNWIND_PC | UNWIND_LEAF | UNWIND_LR | UNWIND_BEHIND);
 	return 1;
 }
 
@@ -289,7 +292,7 @@ static __always_inline int unwind_signal(struct unwind_state *state)
 	if (!state->pc)
 		return unwind_end(state, FPERF_STACK_COMPLETE);
 	state->slot = 0;
-	state->flags &= ~(UNWIND_LEAF | UNWIND_FP_LOST | UNWIND_BX_LOST);
+	state->flags &= ~(UNWIND_LEAF | UNWIND_FP_LOST | UNWIND_BX_LOST | UNWIND_BEHIND | UNWIND_SP_LOST);
 	state->flags |= UNWIND_PC | UNWIND_LR;
 	return 1;
 }
@@ -320,6 +323,9 @@ static __always_inline int unwind_frame_pointer(struct unwind_state *state, fper
 		return unwind_end(state, FPERF_STACK_UNKNOWN_END);
 	if (!unwind_after_call(ra & unwind_address_mask))
 		return unwind_end(state, outcome);
+#if defined(FPERF_UNWIND_ARM64)
+	state->flags |= UNWIND_SP_LOST;
+#endif
 	state->slot = fp + 8;
 	state->fp = unwind_window_word(state, at, 0);
 	return unwind_advance(state, ra, fp + 16);
@@ -393,10 +399,42 @@ static __always_inline int unwind_fp_is_lost(fperf_u32 rule)
 	return (rule >> 8 & 0xff) == FPERF_RULE_FP_LOST;
 }
 
+#if defined(FPERF_UNWIND_ARM64)
+/* The frame record lies anywhere in its function's stack frame, so a step by frame pointer does not tell sp.
+ * But the row of the function that is then met may say how far below the CFA its record is, and fp points to
+ * that record. False: it can't be known. */
+static __always_inline int unwind_sp_from_fp(struct unwind_state *state, fperf_u32 rule)
+{
+	fperf_u64 cfa = unwind_fp_slot(state, rule, 0, 0), ra = 0;
+	fperf_u32 kind = rule & 0xf;
+
+	if (kind == FPERF_RULE_FP || (kind == FPERF_RULE_LARGE && rule & FPERF_RULE_BASE_FP))
+		return 1;
+	if (state->flags & UNWIND_FP_LOST || (rule >> 4 & 3) != FPERF_RULE_RA_NEXT_FP ||
+	    (kind != FPERF_RULE_SP && kind != FPERF_RULE_LARGE) || !cfa ||
+	    unwind_word(state, state->fp + 8, &ra) || !unwind_after_call(ra & unwind_address_mask))
+		return 0;
+	cfa = state->fp - cfa; /* the slot is so far from a CFA of 0 */
+	state->sp = cfa - (kind == FPERF_RULE_SP ? (fperf_u64)(((fperf_s32)rule >> 16) * 8ll)
+						 : (fperf_u64)(rule >> 11) * 8);
+	state->flags &= ~UNWIND_SP_LOST;
+	return 1;
+}
+#else
+static __always_inline int unwind_sp_from_fp(struct unwind_state *state, fperf_u32 rule)
+{
+	(void)state;
+	(void)rule;
+	return 1;
+}
+#endif
+
 static __always_inline int unwind_by_rule(struct unwind_state *state, fperf_u32 rule)
 {
 	fperf_u64 base, cfa, slot, ra = 0;
 
+	if (state->flags & UNWIND_SP_LOST && !unwind_sp_from_fp(state, rule))
+		return unwind_end(state, FPERF_STACK_NO_MODULE);
 	if (unwind_cfa(state, rule, &base, &cfa)) {
 		if ((rule & 0xf) == FPERF_RULE_SP_DEREF || (rule & 0xf) == FPERF_RULE_FP_DEREF)
 			return unwind_end(state, FPERF_STACK_BAD_READ);
@@ -420,7 +458,7 @@ static __always_inline int unwind_step(struct unwind_state *state)
 {
 	fperf_u32 rule;
 
-	state->at = state->flags & UNWIND_PC ? state->pc : state->pc - 1;
+	state->at = (state->flags & (UNWIND_PC | UNWIND_BEHIND)) == UNWIND_PC ? state->pc : state->pc - 1;
 	unwind_rule(state);
 	rule = state->rule;
 	if (rule == FPERF_RULE_UNMAPPED) {
