@@ -8,7 +8,8 @@ build="build-essential clang bpftool pkg-config libbpf-dev libdw-dev libelf-dev 
 command -v npm >/dev/null || build="$build nodejs npm"
 demo=""
 test="libcriterion-dev clang-format libclang-rt-14-dev llvm lld python3 python3-scipy man-db mandoc shellcheck zstd binutils xz-utils
-	qemu-system-x86 busybox-static cpio kmod acpica-tools linux-perf procps util-linux elfutils
+	qemu-system-x86 qemu-system-arm gcc-aarch64-linux-gnu libc6-dev-arm64-cross busybox-static cpio kmod acpica-tools
+	linux-perf procps util-linux elfutils
 	chromium xvfb x11-utils libgl1-mesa-dri mesa-vulkan-drivers mesa-utils mesa-utils-bin vulkan-tools libsdl2-tests neverball
 	dsda-doom freedoom minetest vkd3d-demos glmark2-x11
 	chromium protobuf-compiler python3-protobuf python3-jsonschema"
