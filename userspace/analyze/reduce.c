@@ -68,6 +68,7 @@ void fperf_reducer__free(struct fperf_reducer *reducer)
 int fperf_reducer__restart(struct fperf_reducer *reducer, const struct fperf_reduced_sink *sink,
 			   struct fperf_error *err)
 {
+	reducer->effort_said_ns = 0;
 	fperf_strtab__free(reducer->described);
 	reducer->described = fperf_strtab__new();
 	memset(reducer->losses_said, 0, sizeof(reducer->losses_said));
