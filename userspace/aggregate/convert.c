@@ -542,10 +542,19 @@ static int snapshot_off(struct fperf_aggregate *agg, struct fperf_thread *thread
 
 /* Has not moved since recording began, or runs: then its last sample tells where. */
 static int snapshot_task(struct fperf_aggregate *agg, struct fperf_thread *thread,
-			 struct fperf_rec_snapshot *record, struct fperf_error *err)
+			 const struct wire_record *wire, struct fperf_rec_snapshot *record,
+			 struct fperf_error *err)
 {
 	const struct fperf_thread_at_start *at_start = thread->at_start;
+	const struct fperf_wire_task_state *task = &wire->task;
 
+	if (!at_start && !task->on_cpu && task->state) { /* without sched, all that is known */
+		record->state = FPERF_SNAPSHOT_WAITS;
+		record->syscall = task->syscall;
+		if (task->syscall >= 0)
+			memcpy(record->args, task->args, sizeof(record->args));
+		return 0;
+	}
 	if (!at_start) {
 		record->state = FPERF_SNAPSHOT_RUNS;
 		record->stack = thread->sample_stack;
@@ -580,7 +589,7 @@ int fperf_aggregate__snapshot(struct fperf_aggregate *agg, const void *bytes, si
 	record.thread = thread->id;
 	record.owner = fperf_aggregate__thread_id(agg, owner_tid);
 	result = wire.header.type == FPERF_WIRE_OFFCPU ? snapshot_off(agg, thread, &wire, &record, err)
-						       : snapshot_task(agg, thread, &record, err);
+						       : snapshot_task(agg, thread, &wire, &record, err);
 	return result ? result : fperf_writer__add(agg->options.writer, FPERF_RECORD_SNAPSHOT, &record, err);
 }
 

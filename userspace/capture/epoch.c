@@ -4,8 +4,10 @@
 
 #include "base/clock.h"
 #include "capture/lock_owner.h"
+#include "capture/proc_files.h"
 
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -81,6 +83,50 @@ static int snapshot_visit(void *context, void *record, size_t size, struct fperf
 					 snapshot->time_ns, owner, err);
 }
 
+/* What /proc says of a thread, where the iterator in BPF cannot be had: no stack of one that waits, but what
+ * it waits in, and so who holds the lock. */
+static int proc_task_write(struct fperf_capture *capture, uint32_t pid, uint32_t tid, uint64_t time_ns,
+			   struct fperf_error *err)
+{
+	struct fperf_wire_task_state record = {.header = {.type = FPERF_WIRE_TASK,
+							  .size = sizeof(record),
+							  .time_ns = time_ns,
+							  .pid = pid,
+							  .tid = tid},
+					       .syscall = -1};
+	struct fperf_proc_task task;
+	struct fperf_error gone;
+
+	if (fperf_proc__task(pid, tid, &task, &gone))
+		return 0;
+	record.start_ns = task.start_ns;
+	record.on_cpu = task.state == 'R';
+	record.state = task.state == 'R' ? 0 : task.state == 'D' ? 2 : 1;
+	fperf_proc__syscall(pid, tid, &record.syscall, record.args);
+	return fperf_aggregate__snapshot(capture->context.aggregate, &record, sizeof(record), time_ns,
+					 owner_find(&record.header, record.syscall, record.args), err);
+}
+
+static int proc_snapshot(struct fperf_capture *capture, uint64_t time_ns, struct fperf_error *err)
+{
+	uint64_t pid, unused;
+	size_t cursor = 0;
+	int rc = 0;
+
+	while (!rc && fperf_map__next(&capture->live, &cursor, &pid, &unused)) {
+		struct fperf_error gone;
+		uint32_t *tids;
+		size_t count;
+
+		if (fperf_proc__threads((uint32_t)pid, &tids, &count, &gone))
+			continue;
+		for (size_t i = 0; !rc && i < count; i++)
+			rc = proc_task_write(capture, (uint32_t)pid, tids[i], time_ns, err);
+		free(tids);
+	}
+	return rc;
+}
+
 int fperf_capture__snapshot(struct fperf_capture *capture, struct fperf_error *err)
 {
 	struct snapshot snapshot = {.capture = capture, .time_ns = fperf_clock__now_ns()};
@@ -88,7 +134,7 @@ int fperf_capture__snapshot(struct fperf_capture *capture, struct fperf_error *e
 	int rc;
 
 	if (!capture->scan)
-		return 0; /* which the session says: sched is not active */
+		return proc_snapshot(capture, snapshot.time_ns, err);
 	fperf_buf__clear(records);
 	rc = fperf_scan__read(capture->scan, snapshot.time_ns, records, err);
 	rc = rc ? rc : fperf_scan__each(records, snapshot_visit, &snapshot, err);

@@ -138,6 +138,23 @@ static uint32_t status_inner_id(const char *path)
 	return last;
 }
 
+bool fperf_proc__syscall(uint32_t pid, uint32_t tid, int32_t *number, uint64_t args[3])
+{
+	unsigned long long values[3];
+	char path[64], text[512];
+	int syscall;
+
+	snprintf(path, sizeof(path), "/proc/%u/task/%u/syscall", pid, tid);
+	if (file_read(path, text, sizeof(text)) <= 0 ||
+	    sscanf(text, "%d %llx %llx %llx", &syscall, &values[0], &values[1], &values[2]) != 4 ||
+	    syscall < 0)
+		return false;
+	*number = syscall;
+	for (size_t i = 0; i < 3; i++)
+		args[i] = values[i];
+	return true;
+}
+
 uint32_t fperf_proc__namespace_pid(uint32_t pid)
 {
 	char path[64];

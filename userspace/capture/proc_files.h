@@ -40,6 +40,10 @@ void fperf_proc__exe(uint32_t pid, char *path, size_t size);
 /* CPU time of a thread in ns, from schedstat. False when not known. */
 bool fperf_proc__cpu_ns(uint32_t pid, uint32_t tid, uint64_t *cpu_ns);
 
+/* The system call that a thread is in, and its arguments, from /proc/PID/task/TID/syscall. False when it is
+ * in none, or runs. */
+bool fperf_proc__syscall(uint32_t pid, uint32_t tid, int32_t *number, uint64_t args[3]);
+
 struct fperf_proc_mapping {
 	uint64_t start, end, file_offset;
 	uint64_t device_major, device_minor, inode;
