@@ -57,3 +57,23 @@ test_page_that_cannot_be_written() {
 	has err 'No space'
 	[ -e /dev/full ] || die "took the device away"
 }
+
+test_pages_of_damaged_sessions() {
+	"$MAKE_SESSION" frames s.fperf
+	python3 - <<-'P'
+		import os, random, subprocess
+		data = open('s.fperf', 'rb').read()
+		random.seed(11)
+		variants = [data[:random.randrange(len(data))] for _ in range(8)]
+		for _ in range(12):
+		    copy = bytearray(data)
+		    copy[random.randrange(len(data))] ^= 1 << random.randrange(8)
+		    variants.append(bytes(copy))
+		for variant in variants:
+		    open('v.fperf', 'wb').write(variant)
+		    run = subprocess.run([os.environ['FP'], 'report', 'v.fperf', '--html', 'v.html'], capture_output=True, timeout=20)
+		    assert run.returncode in (0, 1, 4), (run.returncode, run.stderr)
+		    if run.returncode != 1:
+		        assert open('v.html', encoding='utf-8').read().rstrip().endswith('</html>')
+	P
+}

@@ -155,7 +155,8 @@ static int windows_choose(struct html_page *page, uint64_t intervals)
 		used += per_ns * (double)(worst[i]->end_ns - worst[i]->start_ns + 2 * margin);
 		if (used > PIECES_MAX)
 			break;
-		failed = window_add(page, worst[i]->start_ns - margin, worst[i]->end_ns + margin);
+		failed = window_add(page, worst[i]->start_ns > margin ? worst[i]->start_ns - margin : 0,
+				    worst[i]->end_ns + margin);
 	}
 	free(worst);
 	windows_merge(page);
