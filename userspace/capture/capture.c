@@ -469,8 +469,9 @@ static int housekeeping(struct fperf_capture *capture, uint64_t now_ns, struct f
 	if (now_ns - capture->checked_ns >= CHECK_LIVE_NS) {
 		capture->checked_ns = now_ns;
 		fperf_follow__check_live(capture);
-		if (capture->sideband && fperf_sideband__check(capture->sideband))
+		if (capture->sideband && (fperf_sideband__check(capture->sideband) || capture->mappings_lost))
 			mappings_read_again(capture);
+		capture->mappings_lost = false;
 	}
 	if (now_ns - capture->flushed_ns < capture->options.flush_interval_ms * FPERF_NS_PER_MS)
 		return 0;

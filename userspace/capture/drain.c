@@ -205,6 +205,7 @@ int fperf_drain__round(struct fperf_capture *capture, bool last, struct fperf_er
 	if (capture->sideband) {
 		lost = fperf_sideband__drain(capture->sideband, &capture->batch, pid_wanted, capture);
 		fperf_capture__lost(capture, FPERF_SOURCE_MAPPING, FPERF_LOSS_SIDEBAND, lost);
+		capture->mappings_lost |= lost > 0;
 	}
 	capture->round_bytes = capture->batch.data.size;
 	rc = batch_take(capture, until_ns, err);

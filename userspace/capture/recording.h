@@ -44,6 +44,7 @@ struct fperf_capture {
 	struct fperf_map boundaries; /* pid → marker that ends its frames, for the triggers */
 	struct fperf_buf looked;     /* records of the scan of fperf_capture__look() */
 	uint64_t looked_ns;	     /* when that was */
+	bool mappings_lost;	     /* the side band has lost records: mappings are to be read again */
 	uint64_t mapped_ns;	     /* last mapping of the side band */
 	size_t round_bytes;	     /* that the last round found */
 	bool urgent;		     /* something that must be looked at soon waits in the batch */
