@@ -268,7 +268,7 @@ static void lost_fill(struct fperf_digest *digest, const struct fperf_analysis *
 static int functions_fill(struct maker *maker, const struct fperf_analysis *analysis, struct fperf_error *err)
 {
 	struct fperf_digest *digest = maker->digest;
-	const char *exe = meta_text(analysis->session, FPERF_META_TARGET_EXE);
+	const char *exe = fperf_parts__program(analysis);
 	double frames = digest->frames;
 	struct fperf_map known = {0};
 	uint64_t whole_ns = 0;

@@ -47,6 +47,20 @@ void fperf_parts__place_name(struct fperf_strtab *names, const char *function, c
 	*module_id = fperf_strtab__intern(names, name, strlen(name));
 }
 
+const char *fperf_parts__program(const struct fperf_analysis *analysis)
+{
+	const struct fperf_session *session = analysis->session;
+	const struct fperf_rec_thread *thread = NULL;
+	const struct fperf_rec_process *process;
+	const char *path = fperf_session__meta(session, FPERF_META_TARGET_EXE), *exe;
+
+	if (analysis->frame_count)
+		thread = fperf_session__thread(session, analysis->frames[analysis->frame_count / 2].thread);
+	process = thread ? fperf_session__process(session, thread->process) : NULL;
+	exe = process ? fperf_session__string(session, process->exe, NULL) : "";
+	return *exe ? exe : path ? path : "";
+}
+
 static int place_set(struct builder *builder, const struct fperf_symbol *symbol, struct part_key *key)
 {
 	uint64_t both;
@@ -212,12 +226,11 @@ static int percentiles_build(struct builder *builder, const struct fperf_analysi
 int fperf_parts__build(struct fperf_model *model, const struct fperf_analysis *analysis,
 		       struct fperf_strtab *names, struct fperf_digest *digest, struct fperf_error *err)
 {
-	const char *exe = fperf_session__meta(model->session, FPERF_META_TARGET_EXE);
 	struct builder builder = {
 		.model = model,
 		.names = names,
 		.digest = digest,
-		.exe = exe ? exe : "",
+		.exe = fperf_parts__program(analysis),
 		.keys = fperf_strtab__new(),
 	};
 	int failed = builder.keys ? 0 : -1;
