@@ -12,7 +12,8 @@
 #define START_TOLERANCE_NS (20 * FPERF_NS_PER_MS)
 /* A thread still runs for a moment after its exit was reported. Records beyond that are of somebody else. */
 #define EXIT_GRACE_NS (10 * FPERF_NS_PER_S)
-#define MAPS_GRACE_NS (2 * FPERF_NS_PER_S)
+/* Records come in order of time, and late by less than this. */
+#define MAPS_GRACE_NS (250 * FPERF_NS_PER_MS)
 /* From the rename inside an exec to its report: the new program and its loader are read in between. */
 #define EXEC_LONGEST_NS (1 * FPERF_NS_PER_S)
 /* Taken for the length of an exec when its rename was not seen. */
