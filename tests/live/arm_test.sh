@@ -6,6 +6,9 @@ configure() { # [LINE...]: arm.conf, with further lines in its target
 	mv arm.new arm.conf # as editors do
 }
 
+# Nothing that waits for games is left behind by a test that fails.
+trap 'kill -TERM ${watcher:-} ${game:-} 2>/dev/null || :' EXIT
+
 arm() { # starts the watcher, in $watcher
 	"$FP" arm arm.conf 2>>arm.log &
 	watcher=$!
