@@ -211,7 +211,7 @@ export class Explore {
     return h(
       "p",
       { class: "nothing" },
-      this.model.report.quality.samples ? "No such time here." : "No samples were recorded.",
+      this.model.tree.leaf.length ? "No such time here." : `No samples were ${this.model.kept}.`,
     );
   }
 

@@ -337,7 +337,12 @@ export class FramePanel {
   private samples(frame: number): Child {
     if (!this.data.samples) return h("p", { class: "dim" }, "Reading samples …");
     const weights = this.frameWeights(frame);
-    if (!weights.total) return h("p", { class: "nothing" }, "No sample fell into this frame.");
+    if (!weights.total)
+      return h(
+        "p",
+        { class: "nothing" },
+        this.model.tree.leaf.length ? "No sample fell into this frame." : `No samples were ${this.model.kept}.`,
+      );
     const flame = new Flame({
       functions: this.model.functions,
       colours: this.colours,

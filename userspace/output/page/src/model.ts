@@ -176,6 +176,12 @@ export class Model {
     this.slowFrames.forEach((frame, index) => this.slowIndex.set(frame.index, index));
   }
 
+  /** "recorded", or, where the session's level drops what was recorded, "kept at level N". */
+  get kept(): string {
+    const level = this.report.session.level ?? 2;
+    return level < 2 ? `kept at level ${level}` : "recorded";
+  }
+
   /** The frame at a moment, -1: none. */
   frameAt(us: number): number {
     const { start, end, count } = this.frames;

@@ -454,7 +454,7 @@ export class Timeline {
     this.more.textContent = this.allLanes ? "fewer threads" : `${hidden} more threads`;
     const partly = lanes.windowFrom.length !== 1 || lanes.windowTo[0] - lanes.windowFrom[0] < this.store.length * 0.999;
     this.note.textContent = !lanes.lanes.length
-      ? "States of threads were not recorded."
+      ? `States of threads over time were not ${this.model.kept}.`
       : partly
         ? `Piece by piece around the slowest frames; elsewhere in steps of ${duration(lanes.stepUs * 1000)}.`
         : "";
@@ -533,7 +533,7 @@ export class Timeline {
     if (!this.times.length) {
       context.fillStyle = colours.dim;
       context.font = "13px system-ui, sans-serif";
-      context.fillText("No frames were recorded.", 12, height / 2);
+      context.fillText(`No single frames were ${this.model.kept}.`, 12, height / 2);
     }
   }
 
