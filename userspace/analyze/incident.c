@@ -93,8 +93,10 @@ static void thread_fill(const struct fperf_analysis *analysis, const struct fper
 	thread->state = record->state < sizeof(states) / sizeof(states[0]) ? states[record->state]
 									   : FPERF_STATE_OTHER;
 	if (timeline) {
-		stack = &analysis->model->stacks[fperf_model__stack(analysis->model, record->stack,
-								    timeline->process)];
+		/* may move them */
+		uint32_t index = fperf_model__stack(analysis->model, record->stack, timeline->process);
+
+		stack = &analysis->model->stacks[index];
 		thread->place = place_of(stack->place);
 		thread->leaf = place_of(stack->leaf);
 		wait_fill(analysis, timeline, thread);
