@@ -268,9 +268,17 @@ static __always_inline bool unwind_out_of_slot(struct unwind_state *state)
 	return true;
 }
 
-/* The walk from the leaf to the thread's start, or as far as it goes; a global function too, or the verifier
- * of 5.10 gives up on the programs of arm64. 1: it stopped short of the root that is remembered for `tid`. */
-__attribute__((noinline)) int fperf_unwind_whole(__u32 key, __u32 tid)
+/* On arm64 a global function too, or the verifier of 5.10 gives up; on x86-64 one call less, or it finds the
+ * calls' stacks too large together. */
+#if defined(FPERF_UNWIND_ARM64)
+#define UNWIND_WHOLE __attribute__((noinline))
+#else
+#define UNWIND_WHOLE static __always_inline
+#endif
+
+/* The walk from the leaf to the thread's start, or as far as it goes. 1: it stopped short of the root that is
+ * remembered for `tid`. */
+UNWIND_WHOLE int fperf_unwind_whole(__u32 key, __u32 tid)
 {
 	struct unwind_state *state = bpf_map_lookup_elem(&fperf_unwind_scratch, &key);
 	struct unwind_root *root = 0;
