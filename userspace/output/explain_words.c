@@ -87,7 +87,10 @@ static void row(struct fperf_table *table, const struct fperf_finding *finding)
 	char words[256];
 
 	fperf_finding__words(finding, words, sizeof(words));
-	fperf_table__cell(table, FPERF_STYLE_BAD, "%.0f %%", finding->effect * 100);
+	/* A limiter's sleep takes in a part of what a frame has more of: that can exceed what it took longer.
+	 */
+	fperf_table__cell(table, FPERF_STYLE_BAD, "%.0f %%",
+			  finding->effect < 1 ? finding->effect * 100 : 100);
 	fperf_table__cell(table, FPERF_STYLE_PLAIN, "%.0f %%", finding->slow_with * 100);
 	fperf_table__cell(table, FPERF_STYLE_PLAIN, "%.0f %%", finding->ordinary_with * 100);
 	fperf_table__cell(table, FPERF_STYLE_PLAIN, "%s", words);
