@@ -43,8 +43,8 @@ test_bad_values_say_what_was_expected() {
 	fp 2 record -p 12,
 	fp 2 record -p 12,a
 	fp 2 record -p 0
-	fp 2 record --level 1 -p 1
-	has err 'level 1'
+	fp 2 record --level 3 -p 1
+	has err '--level' "'3'"
 	fp 2 record --unwind magic -p 1
 	has err 'auto, fp, table, dump'
 	fp 2 record --frame nonsense -p 1
