@@ -13,6 +13,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#define LOW_PRIORITY 10 /* nice */
+
 /* The uninterrupted stretches that a session covers. */
 struct stretches {
 	struct fperf_writer *writer;
@@ -138,7 +140,9 @@ int fperf_dump__begin(const struct fperf_dump *dump, pid_t *child, struct fperf_
 		*child = 0;
 		return fperf_error__set_errno(err, -errno, "cannot start a process that writes it");
 	}
-	if (!*child)
+	if (!*child) {
+		setpriority(PRIO_PROCESS, 0, LOW_PRIORITY); /* it has time, the game has not */
 		_exit(dump_child(dump, cpu_ns, usage.ru_maxrss));
+	}
 	return 0;
 }

@@ -29,11 +29,12 @@ static const struct fperf_capture_source_ops *const sources[] = {
 
 #define SOURCE_COUNT (sizeof(sources) / sizeof(sources[0]))
 
-#define CHECK_LIVE_NS FPERF_NS_PER_S
-#define LOSSES_NS     FPERF_NS_PER_S
-#define FLUSH_MS      3000
-#define LOW_PRIORITY  10		      /* nice */
-#define LATE_NS	      (150 * FPERF_NS_PER_MS) /* between two rounds, see fperf_drain__interval_ms() */
+#define CHECK_LIVE_NS  FPERF_NS_PER_S
+#define LOSSES_NS      FPERF_NS_PER_S
+#define FLUSH_MS       3000
+#define LOW_PRIORITY   10		       /* nice */
+#define WATCH_PRIORITY -10		       /* nice */
+#define LATE_NS	       (150 * FPERF_NS_PER_MS) /* between two rounds, see fperf_drain__interval_ms() */
 
 void fperf_capture__on_process(struct fperf_capture *capture, uint32_t pid)
 {
@@ -227,18 +228,22 @@ static void scan_start(struct fperf_capture *capture)
 				 failure.text);
 }
 
-/* The recorder gives way to the game, as long as it can keep up: the rings hold some hundred milliseconds. */
-static void priority_lower(struct fperf_capture *capture)
+/* The recorder gives way to the game, as long as it can keep up: the rings hold some hundred milliseconds.
+ * With triggers it comes first: a stall has to be seen while it lasts, also when the stalled thread keeps the
+ * core. */
+static void priority_set(struct fperf_capture *capture)
 {
-	capture->low_priority = !getpriority(PRIO_PROCESS, 0) && !setpriority(PRIO_PROCESS, 0, LOW_PRIORITY);
+	int niceness = capture->options.triggers ? WATCH_PRIORITY : LOW_PRIORITY;
+
+	capture->other_priority = !getpriority(PRIO_PROCESS, 0) && !setpriority(PRIO_PROCESS, 0, niceness);
 	capture->round_ns = fperf_clock__now_ns();
 }
 
 static void priority_restore(struct fperf_capture *capture)
 {
-	if (capture->low_priority)
+	if (capture->other_priority)
 		setpriority(PRIO_PROCESS, 0, 0);
-	capture->low_priority = false;
+	capture->other_priority = false;
 }
 
 /* Called when a round begins. */
@@ -248,7 +253,7 @@ static void priority_watch(struct fperf_capture *capture, uint64_t now_ns)
 		    capture->status.lost[FPERF_SOURCE_SAMPLE][FPERF_LOSS_RING_FULL] ||
 		    capture->status.lost[FPERF_SOURCE_SCHED][FPERF_LOSS_RING_FULL];
 
-	if (capture->low_priority && late) {
+	if (capture->other_priority && !capture->options.triggers && late) {
 		priority_restore(capture);
 		fperf_log__write(capture->context.log, FPERF_LOG_DETAIL,
 				 "the recorder came late at low priority and goes on at the usual one");
@@ -391,7 +396,7 @@ static int capture_open(struct fperf_capture *capture, struct fperf_error *err)
 	if (rc)
 		return rc;
 	sources_attach(capture);
-	priority_lower(capture);
+	priority_set(capture);
 	return fperf_overhead__new(&capture->context, &capture->shared, &capture->overhead, err);
 }
 

@@ -48,7 +48,7 @@ struct fperf_capture {
 	uint64_t mapped_ns;	     /* last mapping of the side band */
 	size_t round_bytes;	     /* that the last round found */
 	bool urgent;		     /* something that must be looked at soon waits in the batch */
-	bool low_priority;	     /* until it proves too low */
+	bool other_priority;	     /* than it was started with */
 };
 
 /* capture.c: hands an event to every source that wants it. */
