@@ -4,18 +4,16 @@
 set -eu
 build="build-essential clang bpftool pkg-config libbpf-dev libdw-dev libelf-dev libzstd-dev liblzma-dev libjansson-dev libinih-dev
 	libiberty-dev binutils-dev zlib1g-dev"
-# Node may have been installed in another way than from Debian.
-command -v npm >/dev/null || build="$build nodejs npm"
+# Node may be there in a newer version than Debian's, beside which Debian's npm cannot be installed.
+command -v node >/dev/null || build="$build nodejs"
+command -v npm >/dev/null || build="$build npm"
 demo=""
 test="libcriterion-dev clang-format libclang-rt-14-dev llvm lld python3 python3-scipy man-db mandoc shellcheck zstd binutils xz-utils
 	qemu-system-x86 qemu-system-arm gcc-aarch64-linux-gnu libc6-dev-arm64-cross busybox-static cpio kmod acpica-tools
 	linux-perf procps util-linux elfutils
 	chromium xvfb x11-utils libgl1-mesa-dri mesa-vulkan-drivers mesa-utils mesa-utils-bin vulkan-tools libsdl2-tests neverball
 	dsda-doom freedoom minetest vkd3d-demos glmark2-x11
-	chromium protobuf-compiler python3-protobuf python3-jsonschema"
-# Node may be there in a newer version than Debian's, beside which Debian's npm cannot be installed.
-command -v node >/dev/null || test="$test nodejs"
-command -v npm >/dev/null || test="$test npm"
+	protobuf-compiler python3-protobuf python3-jsonschema"
 
 case ${1:-all} in
 build) wanted=$build ;;
