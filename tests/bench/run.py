@@ -30,7 +30,7 @@ TOP = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))
 PLAY = os.path.join(TOP, "tests/games/play")
 COMM = {"es2gears": "es2gears_x11"}
 SWAP = "/usr/lib/x86_64-linux-gnu/libGLX.so.0"
-ATTACH_S = 0.7  # until a tool records
+ATTACH_S = 1.0  # until a tool records
 PIECE_FRAMES, PIECE_S, PLACE_S = 30, 0.25, 2
 
 
@@ -75,7 +75,7 @@ def programs(pid):
     found = {}
     for path in glob.glob(f"/proc/{pid}/fdinfo/*"):
         info = fdinfo(path)
-        if "prog_id" in info:
+        if "run_time_ns" in info:
             found[names.get(int(info["prog_id"]), "?")] = int(info["run_time_ns"]), int(info["run_cnt"])
     return found
 
@@ -165,8 +165,8 @@ def depth_means(args, depth, kib):
     """Means of ns per sample over short windows: the median of them is not moved by what the host does now and then."""
     target = subprocess.Popen([os.path.join(args.build, "bench/depth"), str(depth), str(kib)])
     with tempfile.TemporaryDirectory() as tmp:
-        rec = subprocess.Popen([args.frameperf, "record", "-q", "-o", f"{tmp}/s", "-F", "5000", "-p", str(target.pid)],
-                               stderr=subprocess.DEVNULL)
+        rec = subprocess.Popen([args.frameperf, "record", "-q", "--overhead", "off", "-o", f"{tmp}/s", "-F", "5000",
+                                "-p", str(target.pid)], stderr=subprocess.DEVNULL)
         time.sleep(2)
         names = {p["id"]: p.get("name") for p in json.loads(sh("bpftool", "-j", "prog", "show").stdout or "[]")}
         path = next(p for p in glob.glob(f"/proc/{rec.pid}/fdinfo/*")
@@ -230,17 +230,17 @@ class Swaps:
 def toggle(pid, end, tool, rng):
     """Starts and stops the tool at random until `end`. Returns (from, to, on); attaching and writing out are no part of a
     span."""
-    spans = []
+    spans, on = [], rng.random() < 0.5
     with tempfile.TemporaryDirectory() as tmp:
         while time.monotonic() < end and os.path.exists(f"/proc/{pid}"):
-            on = rng.random() < 0.5
+            on = on if rng.random() < 0.2 else not on
             rec = None
             if on:
                 rec = subprocess.Popen([w.replace("@OUT@", f"{tmp}/s").replace("@PID@", str(pid)) for w in tool],
                                        stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
                 time.sleep(ATTACH_S)
             start = time.monotonic()
-            time.sleep(rng.uniform(0.8, 1.6))
+            time.sleep(rng.uniform(0.5, 1.1))
             spans.append((start, time.monotonic(), on))
             if rec:
                 rec.send_signal(signal.SIGINT)
