@@ -156,7 +156,7 @@ $(BUILD)/fuzz/%: $(BUILD)/tests/fuzz/%.o $(BUILD)/libframeperf.a
 .PHONY: fuzz fuzz-programs
 fuzz-programs: $(fuzzers)
 fuzz: ## builds the fuzzers with clang and runs each for FUZZ seconds (0: only builds)
-	+$(MAKE) -j2 SANITIZE=1 BUILD=build-fuzz CC=$(CLANG) CFLAGS="-O1 -g -fsanitize=fuzzer-no-link" fuzz-programs
+	+$(MAKE) -j2 SANITIZE=1 BUILD=build-fuzz CC="$(CLANG)" CFLAGS="-O1 -g -fsanitize=fuzzer-no-link" fuzz-programs
 	sh tests/fuzz/run.sh build-fuzz/fuzz $(FUZZ)
 
 # Command line tests: session files of known content come from make_session.
