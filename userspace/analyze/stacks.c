@@ -91,7 +91,8 @@ static void own_functions_store(struct fperf_model *model, struct fperf_stack_in
 	for (size_t i = count; i-- > 0;) {
 		const struct fperf_symbol **slot;
 
-		if (contains(model->own_functions + info->own_first, info->own_count, own[i]->function_id))
+		if (info->own_count &&
+		    contains(&model->own_functions[info->own_first], info->own_count, own[i]->function_id))
 			continue;
 		slot = fperf_vec__push(&model->own_functions, &model->own_count, &model->own_capacity);
 		if (!slot) {
