@@ -48,7 +48,7 @@ const volatile __u64 tick_ns = 4000000;	  /* set by the loader */
 const volatile __u64 hit_ns = 1000000;	  /* set by the loader: between two hits */
 
 struct tick {
-	__u64 jiffy, last_ns;
+	__u64 last_ns;
 	__u32 tid, hits;
 };
 
@@ -59,20 +59,25 @@ struct {
 	__type(value, struct tick);
 } fperf_tick_scratch SEC(".maps");
 
+/* In bursts rather than by the kernel's tick, whose moment differs from CPU to CPU: a throttled event fires
+ * as often as it may, and then not for the rest of the tick. Runs of any other length end because the thread
+ * left. */
 static __always_inline void throttled_count(__u32 tid, __u64 now)
 {
 	__u32 zero = 0;
 	struct tick *tick = bpf_map_lookup_elem(&fperf_tick_scratch, &zero);
-	__u64 jiffy = bpf_jiffies64(), silent;
+	__u64 silent;
 
 	if (!tick)
 		return;
-	if (tick->tid != tid || tick->jiffy != jiffy) {
-		silent = now - tick->last_ns < tick_ns ? now - tick->last_ns : tick_ns;
-		if (tick->hits > tick_hits && silent / hit_ns > 1)
+	silent = now - tick->last_ns;
+	if (tick->tid != tid || silent > 2 * hit_ns) {
+		if (silent > tick_ns)
+			silent = tick_ns;
+		if (tick->tid == tid && tick->hits >= tick_hits && tick->hits <= tick_hits + 1 &&
+		    silent / hit_ns > 1)
 			loss_add(FPERF_SOURCE_SAMPLE, FPERF_LOSS_THROTTLED, silent / hit_ns - 1);
 		tick->tid = tid;
-		tick->jiffy = jiffy;
 		tick->hits = 0;
 	}
 	tick->last_ns = now;
