@@ -210,7 +210,7 @@ $(BUILD)/bench/depth: tests/bench/depth.c
 	$(CC) -std=gnu17 -O2 -g -fomit-frame-pointer -fno-optimize-sibling-calls $(filter-out -Wmissing-prototypes,$(warnings)) $< -o $@
 
 # For example: make bench BENCH=frame-times GAME=neverball RUNS=5
-BENCH ?= cost depth size frame-times
+BENCH ?= cost depth size replay frame-times
 GAME  ?= neverball,minetest,dsda-doom
 RUNS  ?= 5
 .PHONY: bench

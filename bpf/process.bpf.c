@@ -56,22 +56,6 @@ int BPF_PROG(fperf_fork, struct task_struct *parent, struct task_struct *child)
 	return 0;
 }
 
-#define DUMPABLE_MASK 3
-#define DUMPABLE_USER 1
-
-static __always_inline bool undumpable(struct task_struct *task)
-{
-	struct mm_struct *mm = task->mm;
-	struct mm_struct___since_6_18 *new_mm = (void *)mm;
-	unsigned long flags = DUMPABLE_USER;
-
-	if (bpf_core_field_exists(new_mm->flags.__mm_flags))
-		bpf_core_read(&flags, sizeof(flags), &new_mm->flags.__mm_flags);
-	else if (bpf_core_field_exists(mm->flags))
-		bpf_core_read(&flags, sizeof(flags), &mm->flags);
-	return (flags & DUMPABLE_MASK) != DUMPABLE_USER;
-}
-
 /* Wakes the recorder: an image that lives 20 ms must be looked at while it lives. */
 SEC("tp_btf/sched_process_exec")
 int BPF_PROG(fperf_exec, struct task_struct *task, int old_pid, struct linux_binprm *binprm)
@@ -86,7 +70,7 @@ int BPF_PROG(fperf_exec, struct task_struct *task, int old_pid, struct linux_bin
 		return 0;
 	header_fill(&record->header, FPERF_WIRE_EXEC, sizeof(*record), task);
 	record->old_tid = old_pid;
-	record->undumpable = undumpable(task);
+	record->unused = 0;
 	bpf_probe_read_kernel(record->name, sizeof(record->name), task->comm);
 	bpf_ringbuf_submit(record, BPF_RB_FORCE_WAKEUP);
 	return 0;

@@ -1,4 +1,5 @@
-/* sample: a perf event's overflow in a target thread becomes one record with kernel and user stack. */
+/* sample: a perf event's overflow in a target thread becomes one record with kernel and user stack. The
+ * events are the CPUs', so most of what arrives can be none of ours. */
 #include "target.h"
 #include "stack.h"
 
@@ -8,9 +9,6 @@ struct {
 	__uint(type, BPF_MAP_TYPE_RINGBUF);
 	__uint(max_entries, 1 << 20);
 } fperf_ring_sample SEC(".maps");
-
-/* Set by the loader. */
-const volatile bool filter_targets = false; /* events are per CPU: others' samples arrive too */
 
 /* Set by the loader, and again while recording, when it costs too much: of so many hits of the event one, at
  * random, becomes a sample, which stands for all of them. At random, since every Nth would keep step with
@@ -35,53 +33,6 @@ static __always_inline void self_time_add(__u64 from)
 		return;
 	time->ns += bpf_ktime_get_ns() - from;
 	time->count++;
-}
-
-/* The kernel stops an event that fires more often in a tick than its limit allows, until the next tick, and
- * tells only who reads the event's own ring, which an inherited event of a thread cannot have. So it is found
- * out here: an event that has used up its tick is silent for the rest of it.
- *
- * Set by the loader, and again when the kernel's limit changes: how many hits an event has in a tick. */
-#define NO_TICK_LIMIT (~0u)
-volatile __u32 tick_hits = NO_TICK_LIMIT; /* so high that it is never reached */
-const volatile __u64 tick_ns = 4000000;	  /* set by the loader */
-const volatile __u64 hit_ns = 1000000;	  /* set by the loader: between two hits */
-
-struct tick {
-	__u64 last_ns;
-	__u32 tid, hits;
-};
-
-struct {
-	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
-	__uint(max_entries, 1);
-	__type(key, __u32);
-	__type(value, struct tick);
-} fperf_tick_scratch SEC(".maps");
-
-/* In bursts rather than by the kernel's tick, whose moment differs from CPU to CPU: a throttled event fires
- * as often as it may, and then not for the rest of the tick. Runs of any other length end because the thread
- * left. */
-static __always_inline void throttled_count(__u32 tid, __u64 now)
-{
-	__u32 zero = 0;
-	struct tick *tick = bpf_map_lookup_elem(&fperf_tick_scratch, &zero);
-	__u64 silent;
-
-	if (!tick)
-		return;
-	silent = now - tick->last_ns;
-	if (tick->tid != tid || silent > 2 * hit_ns) {
-		if (silent > tick_ns)
-			silent = tick_ns;
-		if (tick->tid == tid && tick->hits >= tick_hits && tick->hits <= tick_hits + 1 &&
-		    silent / hit_ns > 1)
-			loss_add(FPERF_SOURCE_SAMPLE, FPERF_LOSS_THROTTLED, silent / hit_ns - 1);
-		tick->tid = tid;
-		tick->hits = 0;
-	}
-	tick->last_ns = now;
-	tick->hits++;
 }
 
 struct sample_scratch {
@@ -151,13 +102,9 @@ int fperf_sample(struct bpf_perf_event_data *ctx)
 
 	if (!id)
 		return 0;
-	if (filter_targets) {
-		bits = target_bits();
-		if (!bits || !target_has(bits, id >> 32))
-			return 0;
-	}
-	if (tick_hits != NO_TICK_LIMIT)
-		throttled_count((__u32)id, bpf_ktime_get_ns());
+	bits = target_bits();
+	if (!bits || !target_has(bits, id >> 32))
+		return 0;
 	if (hits > 1 && bpf_get_prandom_u32() % hits)
 		return 0;
 	scratch = bpf_map_lookup_elem(&fperf_sample_scratch, &zero);

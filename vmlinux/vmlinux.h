@@ -106,16 +106,6 @@ struct signal_struct {
 	int nr_threads; /* threads that have not ended yet; a leader stays until it is waited for */
 };
 
-struct mm_struct {
-	unsigned long flags; /* the lowest two bits: 1 when ordinary users may look into it */
-};
-
-struct mm_struct___since_6_18 {
-	struct {
-		unsigned long __mm_flags[1];
-	} flags;
-};
-
 /* What a task is doing for uprobes. */
 struct uprobe_task {
 	unsigned long vaddr;	 /* of the probed instruction that is being carried out in a copy ... */
@@ -129,7 +119,6 @@ struct task_struct {
 	unsigned int flags;
 	int on_cpu;
 	struct sched_entity se;
-	struct mm_struct *mm;
 	int exit_code;
 	unsigned int in_iowait : 1;
 	int pid;

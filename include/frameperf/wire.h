@@ -168,9 +168,8 @@ struct fperf_wire_fork { /* header: the new task; written for threads and proces
 
 struct fperf_wire_exec {
 	struct fperf_wire_header header;
-	fperf_u32 old_tid;    /* thread that called exec; becomes the leader */
-	fperf_u32 undumpable; /* 1: of a program that changes its user or cannot be read: the kernel has taken
-				 the perf events off it */
+	fperf_u32 old_tid; /* thread that called exec; becomes the leader */
+	fperf_u32 unused;
 	char name[FPERF_COMM_SIZE]; /* new name */
 };
 

@@ -6,6 +6,7 @@
 cost         ns per call of each BPF program (kernel.bpf_stats_enabled), recorder CPU and memory, per game
 depth        ns per sample by depth of the stack, in a program that leaves the caches alone and in one that fills them
 size         session bytes per minute beside perf record (frame pointers; with sched events) on runs of the same game
+replay       whole runs of a game that draws the same frames each time (dsda-doom), with one tool or none
 frame-times  frame times with recording switched on and off at random inside one run, beside perf record
 
 Needs root, linux-perf (called with -B -N, because 6.1 can abort over build IDs), bpftool and the games
@@ -309,14 +310,72 @@ def one_run(args, game, tool, rng):
     return pieces(times, spans, replay), sum(1 for a, b in zip(spans, spans[1:]) if a[2] != b[2])
 
 
-def bench_frame_times(args):
+def tools_compared(args):
     perf = ["perf", "record", "-q", "-B", "-N", "-e", "cpu-clock", "-F", "999"]
     sched = ["-e", "sched:sched_switch", "-e", "sched:sched_wakeup", "-e", "sched:sched_waking"]
     where = ["-o", "@OUT@", "-p", "@PID@"]
-    tools = {"frameperf, everything on": [args.frameperf, "record", "-q", "-F", str(args.hz), *where],
+    return {"frameperf, everything on": [args.frameperf, "record", "-q", "-F", str(args.hz), *where],
              "perf record, fp": [*perf, "-g", *where],
              "perf record, fp + sched events, system-wide": [*perf, *sched, "-g", "-a", "-o", "@OUT@"],
              "perf record, dwarf 16 KB": [*perf, "--call-graph", "dwarf,16384", *where]}
+
+
+def whole_run(game, tool, seconds):
+    """(wall ms, CPU ms) of a frame in the last three fifths of a run, recorded by the tool from its start to its end."""
+    swaps, tids, cpu = Swaps(), set(), []
+    runner = play(game, seconds)
+    with tempfile.TemporaryDirectory() as tmp:
+        try:
+            pid = game_pid(game, runner)
+            rec = tool and subprocess.Popen([w.replace("@OUT@", f"{tmp}/s").replace("@PID@", str(pid)) for w in tool],
+                                            stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+            while os.path.exists(f"/proc/{pid}"):
+                try:
+                    tids |= {int(tid) for tid in os.listdir(f"/proc/{pid}/task")}
+                    with open(f"/proc/{pid}/stat", encoding="ascii") as file:
+                        cpu.append((time.monotonic(), sum(map(int, file.read().rsplit(")", 1)[1].split()[11:13]))))
+                except OSError:
+                    break
+                time.sleep(0.1)
+            runner.wait()
+            if rec:
+                rec.send_signal(signal.SIGINT)
+                rec.wait()
+        finally:
+            times = swaps.finish(tids)
+    times = times[len(times) * 2 // 5:]
+    inside = [(at, ticks) for at, ticks in cpu if times and times[0] <= at <= times[-1]]
+    if len(times) < 100 or len(inside) < 2:
+        return None
+    wall = (times[-1] - times[0]) / (len(times) - 1)
+    busy = (inside[-1][1] - inside[0][1]) / os.sysconf("SC_CLK_TCK") / (inside[-1][0] - inside[0][0])
+    return 1e3 * wall, 1e3 * wall * busy
+
+
+def bench_replay(args):
+    tools = {"nothing recorded": None, **{k: v for k, v in tools_compared(args).items() if args.tool in k}}
+    rng = random.Random(args.seed)
+    for game in args.games:
+        got = {name: [] for name in tools}
+        for _ in range(args.runs):
+            for name in rng.sample(list(tools), len(tools)):
+                got[name].append(whole_run(game, tools[name], args.seconds))
+        print(f"\n| {game}, median of {args.runs} | wall time of a frame | CPU time of a frame |\n|---|---|---|")
+        base = None
+        for name, pairs in got.items():
+            pairs = [pair for pair in pairs if pair]
+            if not pairs:
+                print(f"| {name} | too few frames | |")
+                continue
+            mid = [statistics.median(pair[i] for pair in pairs) for i in (0, 1)]
+            base = base or mid
+            print(f"| {name} | {mid[0]:.3f} ms ({100 * (mid[0] / base[0] - 1):+.1f} %) | "
+                  f"{mid[1]:.3f} ms ({100 * (mid[1] / base[1] - 1):+.1f} %) |")
+        sys.stdout.flush()
+
+
+def bench_frame_times(args):
+    tools = tools_compared(args)
     rng = random.Random(args.seed)
     print("\n| game | tool | frame time off | cost when on | 95 % of resampled runs | runs | switches | pieces off, on |")
     print("|---|---|---|---|---|---|---|---|")
@@ -353,7 +412,8 @@ def main():
     if os.geteuid() != 0:
         sys.exit("needs root")
     for what in args.what:
-        {"cost": bench_cost, "depth": bench_depth, "size": bench_size, "frame-times": bench_frame_times}[what](args)
+        {"cost": bench_cost, "depth": bench_depth, "size": bench_size, "replay": bench_replay,
+         "frame-times": bench_frame_times}[what](args)
 
 
 main()

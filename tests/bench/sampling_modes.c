@@ -149,8 +149,10 @@ static double turn(struct sample_bpf *skeletons[2], enum mode mode, enum work wo
 					       : do_spin();
 		_exit(write(result[1], &done, sizeof(done)) != sizeof(done));
 	}
+	if (mode != MODE_OFF)
+		target_set(skeletons[mode == MODE_PER_THREAD],
+			   (uint32_t)(work == WORK_OTHER ? getpid() : child), true);
 	if (mode == MODE_PER_CPU) {
-		target_set(skeletons[0], (uint32_t)(work == WORK_OTHER ? getpid() : child), true);
 		for (int cpu = 0; cpu < sysconf(_SC_NPROCESSORS_ONLN) && cpu < 1024; cpu++)
 			fds[count++] = event_open(-1, cpu, hz, false,
 						  bpf_program__fd(skeletons[0]->progs.fperf_sample));
@@ -163,8 +165,9 @@ static double turn(struct sample_bpf *skeletons[2], enum mode mode, enum work wo
 	waitpid(child, NULL, 0);
 	for (int i = 0; i < count; i++)
 		close(fds[i]);
-	if (mode == MODE_PER_CPU)
-		target_set(skeletons[0], (uint32_t)(work == WORK_OTHER ? getpid() : child), false);
+	if (mode != MODE_OFF)
+		target_set(skeletons[mode == MODE_PER_THREAD],
+			   (uint32_t)(work == WORK_OTHER ? getpid() : child), false);
 	close(go[0]);
 	close(go[1]);
 	close(result[0]);
@@ -190,7 +193,6 @@ int main(int argc, char **argv)
 		skeletons[i] = sample_bpf__open();
 		if (!skeletons[i])
 			return 1;
-		skeletons[i]->rodata->filter_targets = i == 0;
 		if (sample_bpf__load(skeletons[i]))
 			return 1;
 	}

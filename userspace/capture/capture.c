@@ -43,13 +43,6 @@ void fperf_capture__on_process(struct fperf_capture *capture, uint32_t pid)
 			sources[i]->on_process(capture->source_state[i], pid);
 }
 
-void fperf_capture__reattach(struct fperf_capture *capture, uint32_t pid)
-{
-	for (size_t i = 0; i < SOURCE_COUNT; i++)
-		if (capture->source_state[i] && sources[i]->reattach_process)
-			sources[i]->reattach_process(capture->source_state[i], pid);
-}
-
 void fperf_capture__on_fork(struct fperf_capture *capture, uint32_t parent, uint32_t child)
 {
 	for (size_t i = 0; i < SOURCE_COUNT; i++)
@@ -106,7 +99,7 @@ void fperf_capture__lost(struct fperf_capture *capture, enum fperf_source source
 	loss_write(capture, source, reason, count);
 }
 
-/* What the BPF programs counted since the last time. */
+/* What the BPF programs and the sources counted since the last time. */
 static void losses_collect(struct fperf_capture *capture)
 {
 	uint64_t lost[FPERF_SOURCES][FPERF_LOSS_REASONS];
@@ -116,11 +109,11 @@ static void losses_collect(struct fperf_capture *capture)
 	for (int source = 0; source < FPERF_SOURCES; source++) {
 		for (int reason = 0; reason < FPERF_LOSS_REASONS; reason++) {
 			uint64_t *reported = &capture->reported_lost[source][reason];
+			uint64_t now = lost[source][reason] + capture->context.lost[source][reason];
 
-			if (lost[source][reason] > *reported) {
-				fperf_capture__lost(capture, source, reason,
-						    lost[source][reason] - *reported);
-				*reported = lost[source][reason];
+			if (now > *reported) {
+				fperf_capture__lost(capture, source, reason, now - *reported);
+				*reported = now;
 			}
 		}
 	}
@@ -261,7 +254,7 @@ static void priority_watch(struct fperf_capture *capture, uint64_t now_ns)
 	capture->round_ns = now_ns;
 }
 
-/* Locked memory is accounted by rlimit before 5.11; descriptors are one per thread that exists at start. */
+/* Locked memory is accounted by rlimit before 5.11; descriptors are some per CPU. */
 static void limits_raise(const struct fperf_log *log)
 {
 	struct rlimit locked = {RLIM_INFINITY, RLIM_INFINITY}, files;
@@ -321,15 +314,11 @@ int fperf_capture__write_start(struct fperf_capture *capture, struct fperf_error
 	return rc ? rc : fperf_writer__meta(writer, FPERF_META_TARGET_EXE, exe, err);
 }
 
-static void sources_attach(struct fperf_capture *capture)
+static void sources_begin(struct fperf_capture *capture)
 {
-	size_t cursor = 0;
-	uint64_t pid, unused;
-
-	while (fperf_map__next(&capture->live, &cursor, &pid, &unused))
-		for (size_t i = 0; i < SOURCE_COUNT; i++)
-			if (capture->source_state[i] && sources[i]->attach_process)
-				sources[i]->attach_process(capture->source_state[i], (uint32_t)pid);
+	for (size_t i = 0; i < SOURCE_COUNT; i++)
+		if (capture->source_state[i] && sources[i]->begin)
+			sources[i]->begin(capture->source_state[i]);
 }
 
 /* One message in place of one for each source. CAP_BPF and CAP_PERFMON are parts of CAP_SYS_ADMIN since 5.8.
@@ -395,7 +384,7 @@ static int capture_open(struct fperf_capture *capture, struct fperf_error *err)
 	rc = rc ? rc : fperf_follow__scan(capture, err);
 	if (rc)
 		return rc;
-	sources_attach(capture);
+	sources_begin(capture);
 	priority_set(capture);
 	return fperf_overhead__new(&capture->context, &capture->shared, &capture->overhead, err);
 }

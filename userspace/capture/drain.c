@@ -118,9 +118,6 @@ static void record_follow(struct fperf_capture *capture, const struct fperf_wire
 		if (!capture->sideband)
 			fperf_follow__read_mappings(capture, header->pid);
 		fperf_capture__on_process(capture, header->pid);
-		if (header->size >= sizeof(struct fperf_wire_exec) &&
-		    ((const struct fperf_wire_exec *)header)->undumpable)
-			fperf_capture__reattach(capture, header->pid);
 		break;
 	case FPERF_WIRE_EXIT:
 		if (header->size >= sizeof(struct fperf_wire_exit))

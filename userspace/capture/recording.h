@@ -53,7 +53,6 @@ struct fperf_capture {
 
 /* capture.c: hands an event to every source that wants it. */
 void fperf_capture__on_process(struct fperf_capture *capture, uint32_t pid);
-void fperf_capture__reattach(struct fperf_capture *capture, uint32_t pid);
 void fperf_capture__on_fork(struct fperf_capture *capture, uint32_t parent, uint32_t child);
 void fperf_capture__on_exit(struct fperf_capture *capture, uint32_t pid);
 void fperf_capture__on_mapping(struct fperf_capture *capture, const struct fperf_capture_mapping *mapping);

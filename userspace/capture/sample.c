@@ -1,38 +1,38 @@
-/* sample: one inherited perf event per thread that exists when recording starts; threads and children that
- * come later inherit it, program included. Measured against per-CPU events with a filter: see
- * docs/decisions/sampling.md. */
+/* sample: one perf event per CPU, whose BPF program drops what is none of a target's. Measured against one
+ * inherited event per thread: see docs/decisions/sampling.md. */
+#include "capture/perf_rings.h"
 #include "capture/program.h"
-#include "capture/proc_files.h"
 #include "capture/sources.h"
 
 #include "base/clock.h"
-#include "base/map.h"
-#include "base/vec.h"
 #include "frameperf/meta.h"
 #include "sample.skel.h"
 
 #include <errno.h>
-#include <linux/perf_event.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/ioctl.h>
-#include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
+
+#define RING_PAGES  4 /* for the records of throttling, of which there are two in a tick */
+#define TICK_MAX_NS (10 * FPERF_NS_PER_MS)
+
+struct throttle {
+	uint64_t since_ns; /* 0: the event of this CPU is not throttled */
+	bool target;	   /* a target ran when it began */
+};
 
 struct sample_state {
 	struct fperf_capture_context *context;
 	struct sample_bpf *skeleton;
-	int *fds;
-	size_t fd_count, fd_capacity;
-	struct fperf_map attached; /* by tid */
+	struct fperf_perf_rings *events;
+	struct throttle *throttles; /* by CPU */
+	size_t cpu_count;
 	bool hardware;
 	uint32_t frequency_hz;
-	uint32_t limit_hz; /* what the kernel allowed when last asked; 0: not known */
-	uint64_t limit_asked_ns;
-	uint64_t tick_ns;
-	int last_errno;
+	uint32_t limit_hz;   /* what the kernel allowed when last asked; 0: not known */
+	uint64_t checked_ns; /* when that was, and when CPUs were looked for */
 };
 
 static void sample_stop(void *data, uint64_t end_ns)
@@ -40,20 +40,10 @@ static void sample_stop(void *data, uint64_t end_ns)
 	struct sample_state *state = data;
 
 	(void)end_ns;
-	for (size_t i = 0; i < state->fd_count; i++)
-		close(state->fds[i]);
-	free(state->fds);
-	fperf_map__free(&state->attached);
+	fperf_perf_rings__close(state->events);
 	sample_bpf__destroy(state->skeleton);
+	free(state->throttles);
 	free(state);
-}
-
-static void sample_pause(void *data)
-{
-	struct sample_state *state = data;
-
-	for (size_t i = 0; i < state->fd_count; i++)
-		ioctl(state->fds[i], PERF_EVENT_IOC_DISABLE, 0);
 }
 
 /* A little longer than asked for: games do things in round numbers of a second, and a clock that keeps step
@@ -66,92 +56,81 @@ static uint64_t clock_period_ns(uint32_t frequency_hz)
 	return period + period * 71 / 10000;
 }
 
-static int event_open(const struct sample_state *state, bool hardware, pid_t tid)
+static int events_open(struct sample_state *state)
 {
 	struct perf_event_attr attr = {
 		.size = sizeof(attr),
-		.type = hardware ? PERF_TYPE_HARDWARE : PERF_TYPE_SOFTWARE,
-		.config = hardware ? PERF_COUNT_HW_CPU_CYCLES : PERF_COUNT_SW_CPU_CLOCK,
-		.freq = hardware,
-		.inherit = 1,
+		.type = state->hardware ? PERF_TYPE_HARDWARE : PERF_TYPE_SOFTWARE,
+		.config = state->hardware ? PERF_COUNT_HW_CPU_CYCLES : PERF_COUNT_SW_CPU_CLOCK,
+		.sample_type = PERF_SAMPLE_TID | PERF_SAMPLE_TIME,
+		.sample_id_all = 1,
+		.use_clockid = 1,
+		.clockid = CLOCK_MONOTONIC,
+		.freq = state->hardware,
+		.disabled = 1,
 		.exclude_hv = 1,
+		.exclude_idle = !state->hardware, /* which idle CPUs do not count anyway, and some refuse */
 	};
 
-	if (hardware)
+	if (state->hardware)
 		attr.sample_freq = state->frequency_hz;
 	else
 		attr.sample_period = clock_period_ns(state->frequency_hz);
-	return (int)syscall(SYS_perf_event_open, &attr, tid, -1, -1, PERF_FLAG_FD_CLOEXEC);
+	return fperf_perf_rings__open(&state->events, &attr, RING_PAGES,
+				      bpf_program__fd(state->skeleton->progs.fperf_sample));
 }
 
-/* Attaches to one thread. 0, or a negative errno; -ESRCH when it is gone. */
-static int thread_attach(struct sample_state *state, uint32_t tid)
-{
-	int fd = event_open(state, state->hardware, (pid_t)tid), *slot;
-
-	if (fd < 0)
-		return -errno;
-	if (ioctl(fd, PERF_EVENT_IOC_SET_BPF, bpf_program__fd(state->skeleton->progs.fperf_sample))) {
-		int code = -errno;
-
-		close(fd);
-		return code;
-	}
-	slot = fperf_vec__push(&state->fds, &state->fd_count, &state->fd_capacity);
-	if (!slot || fperf_map__set(&state->attached, tid, 1)) {
-		close(fd);
-		state->fd_count -= slot != NULL;
-		return -ENOMEM;
-	}
-	*slot = fd;
-	return 0;
-}
-
-/* Until a look at the process shows no thread that is not attached. A thread that was made meanwhile by an
- * attached one has inherited the event and gets a second one: its samples are denser, and nothing is made of
- * their number. */
-static void sample_attach_process(void *data, uint32_t pid)
-{
-	struct sample_state *state = data;
-	struct fperf_error ignored;
-	bool again = true;
-
-	for (int round = 0; again && round < 16; round++) {
-		uint32_t *tids;
-		size_t count;
-
-		again = false;
-		if (fperf_proc__threads(pid, &tids, &count, &ignored))
-			return;
-		for (size_t i = 0; i < count; i++) {
-			int rc;
-
-			if (fperf_map__get(&state->attached, tids[i], NULL))
-				continue;
-			rc = thread_attach(state, tids[i]);
-			if (!rc)
-				again = true;
-			else if (rc != -ESRCH)
-				state->last_errno = rc;
-		}
-		free(tids);
-	}
-	if (state->last_errno) {
-		fperf_log__write(state->context->log, FPERF_LOG_WARNING,
-				 "cannot sample some threads of process %u: perf_event_open: %s%s", pid,
-				 strerror(-state->last_errno),
-				 state->last_errno == -EMFILE ? " (raise `ulimit -n`)" : "");
-		state->last_errno = 0;
-	}
-}
-
-/* After an exec there is one thread, which has lost its event. */
-static void sample_reattach_process(void *data, uint32_t pid)
+static void sample_begin(void *data)
 {
 	struct sample_state *state = data;
 
-	fperf_map__remove(&state->attached, pid);
-	sample_attach_process(state, pid);
+	fperf_perf_rings__enable(state->events);
+}
+
+/* The kernel stops an event that fires more often in a tick than its limit allows, until the next tick. */
+static void throttle_end(struct sample_state *state, struct throttle *throttle, uint64_t now_ns)
+{
+	uint64_t silent_ns = now_ns > throttle->since_ns ? now_ns - throttle->since_ns : 0;
+
+	if (silent_ns > TICK_MAX_NS)
+		silent_ns = TICK_MAX_NS; /* the CPU went offline, or a record was lost */
+	if (throttle->since_ns && throttle->target)
+		state->context->lost[FPERF_SOURCE_SAMPLE][FPERF_LOSS_THROTTLED] +=
+			silent_ns / clock_period_ns(state->frequency_hz);
+	throttle->since_ns = 0;
+}
+
+/* Layout: perf_event_open(2), PERF_RECORD_THROTTLE: time, id, stream id; then pid, tid, time. */
+static void throttle_take(void *data, size_t cpu, const struct perf_event_header *header)
+{
+	struct sample_state *state = data;
+	const uint8_t *body = (const uint8_t *)(header + 1);
+	struct throttle *throttle;
+	uint64_t time_ns;
+	uint32_t pid;
+
+	if (cpu >= state->cpu_count || header->size < sizeof(*header) + 28 ||
+	    (header->type != PERF_RECORD_THROTTLE && header->type != PERF_RECORD_UNTHROTTLE))
+		return;
+	memcpy(&time_ns, body, sizeof(time_ns));
+	memcpy(&pid, body + 24, sizeof(pid));
+	throttle = &state->throttles[cpu];
+	throttle_end(state, throttle, time_ns);
+	if (header->type != PERF_RECORD_THROTTLE)
+		return;
+	throttle->since_ns = time_ns;
+	throttle->target = fperf_targets__has(state->context->shared, pid);
+}
+
+static void sample_pause(void *data)
+{
+	struct sample_state *state = data;
+	uint64_t now_ns = fperf_clock__now_ns();
+
+	fperf_perf_rings__disable(state->events);
+	fperf_perf_rings__drain(state->events, throttle_take, state);
+	for (size_t cpu = 0; cpu < state->cpu_count; cpu++)
+		throttle_end(state, &state->throttles[cpu], now_ns);
 }
 
 /* What the kernel allows; it refuses higher rates. 0: not known. */
@@ -168,17 +147,14 @@ static uint32_t rate_limit(void)
 	return limit;
 }
 
-/* Finds out which event this machine has, on ourselves. */
-static int event_choose(struct sample_state *state, char *reason, size_t reason_size, struct fperf_error *err)
+/* Which event this machine has. */
+static int events_choose(struct sample_state *state, char *reason, size_t reason_size,
+			 struct fperf_error *err)
 {
 	uint32_t limit = rate_limit(), asked = state->frequency_hz;
-	struct timespec tick = {0};
-	int fd;
+	int rc;
 
-	clock_getres(CLOCK_MONOTONIC_COARSE, &tick); /* which goes on at every tick */
-	state->tick_ns = (uint64_t)tick.tv_nsec;
 	state->limit_hz = limit;
-
 	if (limit && limit < asked) {
 		state->frequency_hz = limit;
 		fperf_log__write(
@@ -187,28 +163,18 @@ static int event_choose(struct sample_state *state, char *reason, size_t reason_
 			limit, asked);
 	}
 	state->hardware = true;
-	fd = event_open(state, true, 0);
-	if (fd < 0) {
+	rc = events_open(state);
+	if (rc) {
 		state->hardware = false;
-		fd = event_open(state, false, 0);
+		rc = events_open(state);
 	}
-	if (fd < 0)
-		return fperf_error__set_errno(err, -errno, "perf_event_open(cpu-clock, %u Hz)",
+	if (rc)
+		return fperf_error__set_errno(err, rc, "perf_event_open(cpu-clock, %u Hz)",
 					      state->frequency_hz);
-	close(fd);
-	snprintf(reason, reason_size, "%s, %u Hz, per thread%s", state->hardware ? "cycles" : "cpu-clock",
-		 state->frequency_hz, state->hardware ? "" : " (no hardware counter)");
+	snprintf(reason, reason_size, "%s, %u Hz, %zu CPUs%s", state->hardware ? "cycles" : "cpu-clock",
+		 state->frequency_hz, fperf_perf_rings__count(state->events),
+		 state->hardware ? "" : " (no hardware counter)");
 	return 0;
-}
-
-/* The kernel lowers its limit by itself when sampling takes too long. An event may fire limit / HZ times in a
- * tick, rounded up, and once more. */
-static uint32_t tick_limit(const struct sample_state *state)
-{
-	uint64_t hits = (state->limit_hz * state->tick_ns + FPERF_NS_PER_S - 1) / FPERF_NS_PER_S;
-	uint64_t wanted = state->frequency_hz * state->tick_ns / FPERF_NS_PER_S;
-
-	return state->limit_hz && hits <= wanted + 1 ? (uint32_t)hits : UINT32_MAX;
 }
 
 static int described(struct sample_state *state, struct fperf_error *err)
@@ -230,47 +196,46 @@ static void sample_describe(void *data, uint64_t end_ns)
 	described(data, &ignored);
 }
 
+static int program_load(struct sample_state *state, struct fperf_error *err)
+{
+	struct fperf_capture_context *context = state->context;
+	struct bpf_object_open_opts options;
+
+	fperf_program__open_options(context->shared, &options);
+	state->skeleton = sample_bpf__open_opts(&options);
+	if (!state->skeleton)
+		return fperf_error__set_errno(err, -errno, "cannot open BPF object 'sample'");
+	state->skeleton->rodata->measure_self = !context->bpf_stats;
+	state->skeleton->rodata->kernel_stack_size = fperf_program__kernel_stack_size();
+	state->skeleton->rodata->unwind_mode = fperf_unwind__bpf_mode(context->options->unwind);
+	if (context->options->unwind == FPERF_UNWIND_CHECK)
+		state->skeleton->rodata->dump_interval_ns = 0;
+	state->skeleton->rodata->unwind_address_mask = fperf_unwind__address_mask();
+	return fperf_program__load(context->shared, state->skeleton->obj, "sample", err);
+}
+
 static int sample_start(struct fperf_capture_context *context, void **data, char *reason, size_t reason_size,
 			struct fperf_error *err)
 {
 	struct sample_state *state = calloc(1, sizeof(*state));
-	struct bpf_object_open_opts options;
+	long cpus = sysconf(_SC_NPROCESSORS_CONF);
 	int rc;
 
 	if (!state)
 		return fperf_error__no_memory(err, "the sample source");
 	state->context = context;
 	state->frequency_hz = context->options->frequency_hz;
-	rc = event_choose(state, reason, reason_size, err);
-	if (rc)
-		goto fail;
-	fperf_program__open_options(context->shared, &options);
-	state->skeleton = sample_bpf__open_opts(&options);
-	if (!state->skeleton) {
-		rc = fperf_error__set_errno(err, -errno, "cannot open BPF object 'sample'");
-		goto fail;
+	state->cpu_count = cpus > 0 ? (size_t)cpus : 1;
+	state->throttles = calloc(state->cpu_count, sizeof(*state->throttles));
+	rc = state->throttles ? program_load(state, err) : fperf_error__no_memory(err, "the sample source");
+	rc = rc ? rc : events_choose(state, reason, reason_size, err);
+	rc = rc ? rc : described(state, err);
+	if (rc) {
+		sample_stop(state, 0);
+		return rc;
 	}
-	state->skeleton->rodata->measure_self = !context->bpf_stats;
-	state->skeleton->rodata->tick_ns = state->tick_ns;
-	state->skeleton->rodata->hit_ns = clock_period_ns(state->frequency_hz);
-	state->skeleton->data->tick_hits = tick_limit(state);
-	state->skeleton->rodata->kernel_stack_size = fperf_program__kernel_stack_size();
-	state->skeleton->rodata->unwind_mode = fperf_unwind__bpf_mode(context->options->unwind);
-	if (context->options->unwind == FPERF_UNWIND_CHECK)
-		state->skeleton->rodata->dump_interval_ns = 0;
-	state->skeleton->rodata->unwind_address_mask = fperf_unwind__address_mask();
-	rc = fperf_program__load(context->shared, state->skeleton->obj, "sample", err);
-	if (rc)
-		goto fail;
-	rc = described(state, err);
-	if (rc)
-		goto fail;
 	*data = state;
 	return 0;
-fail:
-	sample_bpf__destroy(state->skeleton);
-	free(state);
-	return rc;
 }
 
 static void data_set(struct sample_state *state)
@@ -285,25 +250,20 @@ static void data_set(struct sample_state *state)
 static void sample_poll(void *data, uint64_t now_ns)
 {
 	struct sample_state *state = data;
-	uint32_t limit_hz, hits;
+	uint32_t limit_hz;
 
-	if (now_ns - state->limit_asked_ns < FPERF_NS_PER_S)
+	fperf_perf_rings__drain(state->events, throttle_take, state);
+	if (now_ns - state->checked_ns < FPERF_NS_PER_S)
 		return;
-	state->limit_asked_ns = now_ns;
+	state->checked_ns = now_ns;
+	fperf_perf_rings__check(state->events);
 	limit_hz = rate_limit();
-	if (limit_hz == state->limit_hz)
-		return;
-	if (limit_hz && limit_hz < state->frequency_hz)
+	if (limit_hz && limit_hz < state->limit_hz && limit_hz < state->frequency_hz)
 		fperf_log__write(state->context->log, FPERF_LOG_WARNING,
 				 "the kernel now allows %u samples/s only, and throttles sampling (sysctl "
 				 "kernel.perf_event_max_sample_rate)",
 				 limit_hz);
 	state->limit_hz = limit_hz;
-	hits = tick_limit(state);
-	if (hits == state->skeleton->data->tick_hits)
-		return;
-	state->skeleton->data->tick_hits = hits;
-	data_set(state);
 }
 
 static void sample_effort(void *data, const struct fperf_effort *effort)
@@ -318,8 +278,7 @@ const struct fperf_capture_source_ops fperf_source_sample = {
 	.source = FPERF_SOURCE_SAMPLE,
 	.name = "sample",
 	.start = sample_start,
-	.attach_process = sample_attach_process,
-	.reattach_process = sample_reattach_process,
+	.begin = sample_begin,
 	.describe = sample_describe,
 	.effort = sample_effort,
 	.poll = sample_poll,

@@ -27,6 +27,8 @@ struct fperf_capture_context {
 	void *shared;	  /* shared BPF maps, see program.h */
 	uint32_t markers; /* how many marker ids have been given out, by all sources */
 	bool bpf_stats;	  /* the kernel can tell the run time of BPF programs */
+	/* What sources count themselves, beside the BPF programs, so far. */
+	uint64_t lost[FPERF_SOURCES][FPERF_LOSS_REASONS];
 	uint64_t intervals; /* off-CPU intervals received so far */
 	uint64_t frame_ends,
 		frame_ends_ns;	/* ends of frames of the busiest process so far, and when they were counted */
@@ -45,16 +47,14 @@ struct fperf_capture_source_ops {
 	enum fperf_source source;
 	const char *name; /* as in the session and in `report --json`: "sample" */
 
-	/* Attaches. Returns 0 when active and puts what is used into `reason` ("cpu-clock, 1000 Hz, per
-	 * thread"); a negative errno and `err` when it failed; -ENODEV with `reason` when this machine does
+	/* Attaches. Returns 0 when active and puts what is used into `reason` ("cpu-clock, 1000 Hz, 2
+	 * CPUs"); a negative errno and `err` when it failed; -ENODEV with `reason` when this machine does
 	 * not have it, -ECANCELED with `reason` when the user did not want it. */
 	int (*start)(struct fperf_capture_context *context, void **state, char *reason, size_t reason_size,
 		     struct fperf_error *err);
 
 	/* Each may be NULL. */
-	void (*attach_process)(void *state,
-			       uint32_t pid); /* a target process that exists when recording starts */
-	void (*reattach_process)(void *state, uint32_t pid); /* the kernel has taken its perf events off it */
+	void (*begin)(void *state); /* all targets that exist are known: recording starts */
 	void (*on_process)(void *state,
 			   uint32_t pid); /* any target process, also each new image after an exec */
 	void (*on_fork)(void *state, uint32_t parent,
