@@ -216,6 +216,20 @@ test_two_spinners_on_one_core() {
 		"all(t['run_queue_ns']['max'] < 1e9 for t in thread('hotspots'))"
 }
 
+test_commands_run_as_who_called_sudo() {
+	local status=0
+	chmod 777 .
+	SUDO_USER=nobody SUDO_UID=65534 SUDO_GID=65534 record -- sh -c 'echo "$(id -u) $(id -g) $HOME"; exit 7' >who.log || status=$?
+	[ $status = 7 ] || die "the command's exit status is not passed on: $status"
+	grep -qx '65534 65534 /nonexistent' who.log || die "the command runs as: $(cat who.log)"
+	[ "$(stat -c '%u %a' s.fperf)" = '65534 600' ] || die "the session is not the caller's: $(stat -c '%u %a' s.fperf)"
+	valid
+	SUDO_USER=nobody SUDO_UID=65534 SUDO_GID=65534 record --as-root -- id -u >who.log
+	grep -qx 0 who.log || die "--as-root runs it as: $(cat who.log)"
+	SUDO_UID=nobody SUDO_GID=-1 record -- id -u >who.log # not from sudo
+	grep -qx 0 who.log || die "made-up variables run it as: $(cat who.log)"
+}
+
 test_programs_that_the_kernel_guards() {
 	# the kernel takes perf events off a task that execs a setuid or unreadable program
 	cp "$TARGETS/hotspots" setuid && chown 65534 setuid && chmod 4755 setuid
