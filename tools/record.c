@@ -248,6 +248,7 @@ static int begin(struct recording *recording, struct fperf_error *err)
 		.frequency_hz = config->frequency_hz,
 		.overhead_percent = config->overhead_percent,
 		.unwind = config->unwind,
+		.unwind_memory_mib = config->unwind_memory_mib,
 		.frame_auto = config->frame_auto,
 		.frame = config->frame.path ? &config->frame : NULL,
 		.marks = config->marks,

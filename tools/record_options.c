@@ -11,6 +11,8 @@
 #define SAFE_HZ 100
 #define LEVEL	2 /* the highest one */
 
+#define UNWIND_MEMORY_MAX_MIB 256 /* what the BPF maps have room for, see frameperf/unwind_row.h */
+
 const struct fperf_record_config fperf_record_defaults = {
 	.frequency_hz = 1000,
 	.overhead_percent = 1,
@@ -280,6 +282,12 @@ static int set_unwind(void *config, const char *argument, struct fperf_error *er
 	return fperf_error__set(err, -EINVAL, "'%s' is none of auto, fp, table, dump, check", argument);
 }
 
+static int set_unwind_memory(void *config, const char *argument, struct fperf_error *err)
+{
+	return fperf_value__u32(argument, 1, UNWIND_MEMORY_MAX_MIB,
+				&((struct fperf_record_config *)config)->unwind_memory_mib, err);
+}
+
 static int set_label(void *config, const char *argument, struct fperf_error *err)
 {
 	struct fperf_record_config *record = config;
@@ -403,6 +411,10 @@ const struct fperf_option fperf_record_options[FPERF_RECORD_OPTIONS] = {
 	 "from copies of the stack. By default the best way for each module. With check every stack is also "
 	 "compared with what libdw makes of a copy of it, which is slow; the counts are in the session.",
 	 set_unwind},
+	{0, "unwind-memory", "MIB",
+	 "All unwind tables together take no more memory than this, 1 to 256. The default is 192. Beyond it, "
+	 "the table that was unused for longest goes, and comes back when it is wanted.",
+	 set_unwind_memory},
 	{0, "flight", "SECONDS[,SIZE]",
 	 "Lie in wait: keep the last seconds in memory (2M at most, or SIZE) and write a session only when a "
 	 "trigger fires, when SIGUSR2 comes, or when frameperf trigger asks for it.",

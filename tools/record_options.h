@@ -26,6 +26,7 @@ struct fperf_record_config {
 	bool frame_auto;
 	enum fperf_unwind_mode unwind;
 	const char *unwind_text;
+	uint32_t unwind_memory_mib; /* 0: as capture has it */
 	struct fperf_flight_config flight;
 	double overhead_percent; /* 0: without limit */
 	bool safe;		 /* --safe; the others are set accordingly */
@@ -40,7 +41,7 @@ struct fperf_record_config {
 	size_t text_count, text_capacity;
 };
 
-#define FPERF_RECORD_OPTIONS 25
+#define FPERF_RECORD_OPTIONS 26
 
 extern const struct fperf_option fperf_record_options[FPERF_RECORD_OPTIONS];
 extern const struct fperf_record_config fperf_record_defaults;

@@ -42,6 +42,7 @@ struct fperf_capture_options {
 	uint32_t frequency_hz;
 	double overhead_percent; /* what recording may cost, see overhead.h; 0: without limit */
 	enum fperf_unwind_mode unwind;
+	uint32_t unwind_memory_mib; /* bound of all unwind tables together; 0: 192 */
 	bool frame_auto;
 	const struct fperf_capture_mark *frame; /* NULL: auto or off */
 	const struct fperf_capture_mark *marks;

@@ -13,8 +13,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* 192 MiB: some 20 million rows, twenty times what the largest engines have. */
-#define CELL_LIMIT (24u << 20)
+/* Some 20 million rows, twenty times what the largest engines have. */
+#define MEMORY_DEFAULT_MIB 192
+#define CELLS_PER_MIB	   ((1u << 20) / sizeof(uint64_t))
 
 /* Between two looks of libdw at a process's mappings, which cost some milliseconds each. */
 #define RENEW_NS (FPERF_NS_PER_S / 20)
@@ -94,6 +95,7 @@ static int unwind_start(struct fperf_capture_context *context, void **data, char
 {
 	enum fperf_unwind_mode mode = context->options->unwind;
 	bool tables = mode != FPERF_UNWIND_FP && mode != FPERF_UNWIND_DUMP;
+	uint32_t mib = context->options->unwind_memory_mib;
 	struct unwind_source *source;
 	int rc;
 
@@ -105,7 +107,8 @@ static int unwind_start(struct fperf_capture_context *context, void **data, char
 	if (!source)
 		return fperf_error__no_memory(err, "the unwind source");
 	source->context = context;
-	rc = fperf_unwind_maps__open(context->shared, CELL_LIMIT, &source->maps, err);
+	rc = fperf_unwind_maps__open(context->shared, (mib ? mib : MEMORY_DEFAULT_MIB) * CELLS_PER_MIB,
+				     &source->maps, err);
 	if (rc) {
 		free(source);
 		return rc;
