@@ -512,6 +512,8 @@ static int record_convert(struct fperf_aggregate *agg, const struct wire_type *t
 
 	agg->stats.records[wire->header.type]++;
 	fperf_task_table__free_old_maps(&agg->tasks, now_ns);
+	if (fperf_task_table__forget(&agg->tasks, now_ns, err))
+		return err->code;
 	if (type->convert(agg, wire, err))
 		return err->code;
 	if (agg->lost_pending && now_ns > agg->lost_written_ns + LOSS_INTERVAL_NS)

@@ -6,35 +6,45 @@
 /* Records of a task may still come for as long after its end; see fperf_task_table__at(). */
 #define GONE_NS (15 * FPERF_NS_PER_S)
 
+#define FORGET_INTERVAL_NS (5 * FPERF_NS_PER_S)
+
 static bool ended_long_ago(uint64_t end_ns, uint64_t now_ns)
 {
 	return end_ns && end_ns + GONE_NS < now_ns;
 }
 
+struct sieve {
+	uint64_t now_ns;
+	bool others; /* keeps the tasks outside of the target */
+	/* Tells those whose end was lost. NULL: nobody is asked. */
+	bool (*lives)(void *context, uint32_t pid, uint32_t tid);
+	void *context;
+};
+
 /* Threads of the target that did not end long ago; their processes are wanted. */
-static bool thread_wanted(struct fperf_thread *thread, uint64_t now_ns,
-			  bool (*lives)(void *context, uint32_t pid, uint32_t tid), void *context)
+static bool thread_wanted(struct fperf_thread *thread, const struct sieve *sieve)
 {
-	if (!thread->process->target || ended_long_ago(thread->end_ns, now_ns))
+	if (!thread->process->target && !sieve->others)
 		return false;
-	if (!thread->end_ns && thread->start_ns + GONE_NS < now_ns &&
-	    !lives(context, thread->process->pid, thread->tid))
-		thread->end_ns = now_ns; /* its end was lost */
+	if (ended_long_ago(thread->end_ns, sieve->now_ns))
+		return false;
+	if (sieve->lives && !thread->end_ns && thread->start_ns + GONE_NS < sieve->now_ns &&
+	    !sieve->lives(sieve->context, thread->process->pid, thread->tid))
+		thread->end_ns = sieve->now_ns; /* its end was lost */
 	thread->process->wanted = true;
 	thread->wanted = true;
 	return true;
 }
 
 /* Keeps `wanted` ones at the front; returns how many. Those behind them are to be freed. */
-static size_t threads_part(struct fperf_task_table *table, uint64_t now_ns,
-			   bool (*lives)(void *context, uint32_t pid, uint32_t tid), void *context)
+static size_t threads_part(struct fperf_task_table *table, const struct sieve *sieve)
 {
 	size_t kept = 0;
 
 	for (size_t i = 0; i < table->thread_count; i++) {
 		struct fperf_thread *thread = table->threads[i];
 
-		if (!thread_wanted(thread, now_ns, lives, context))
+		if (!thread_wanted(thread, sieve))
 			continue;
 		table->threads[i] = table->threads[kept];
 		table->threads[kept++] = thread;
@@ -42,14 +52,14 @@ static size_t threads_part(struct fperf_task_table *table, uint64_t now_ns,
 	return kept;
 }
 
-static size_t processes_part(struct fperf_task_table *table, uint64_t now_ns)
+static size_t processes_part(struct fperf_task_table *table, const struct sieve *sieve)
 {
 	size_t kept = 0;
 
 	for (size_t i = 0; i < table->process_count; i++) {
 		struct fperf_process *process = table->processes[i];
 
-		if (process->target && !ended_long_ago(process->end_ns, now_ns))
+		if ((process->target || sieve->others) && !ended_long_ago(process->end_ns, sieve->now_ns))
 			process->wanted = true;
 		if (!process->wanted)
 			continue;
@@ -79,8 +89,6 @@ static void maps_clean(struct fperf_task_table *table, size_t threads, size_t pr
 	for (size_t i = processes; i < table->process_count; i++)
 		if (fperf_task_table__process(table, table->processes[i]->pid) == table->processes[i])
 			fperf_map__remove(&table->by_pid, table->processes[i]->pid);
-	fperf_map__free(&table->other_by_pid);
-	fperf_map__free(&table->other_by_task);
 }
 
 /* What waits in queues for processes that go. */
@@ -101,21 +109,16 @@ static void queues_clean(struct fperf_task_table *table)
 	table->new_image_next = 0;
 }
 
-int fperf_task_table__epoch(struct fperf_task_table *table, uint64_t now_ns,
-			    bool (*lives)(void *context, uint32_t pid, uint32_t tid), void *context,
-			    struct fperf_error *err)
+static void tasks_sift(struct fperf_task_table *table, const struct sieve *sieve)
 {
 	size_t threads, processes;
-	int result = 0;
 
 	for (size_t i = 0; i < table->process_count; i++)
 		table->processes[i]->wanted = false;
-	for (size_t i = 0; i < table->thread_count; i++) {
+	for (size_t i = 0; i < table->thread_count; i++)
 		table->threads[i]->wanted = false;
-		table->threads[i]->sample_stack = 0;
-	}
-	threads = threads_part(table, now_ns, lives, context);
-	processes = processes_part(table, now_ns);
+	threads = threads_part(table, sieve);
+	processes = processes_part(table, sieve);
 	older_cut(table, threads, processes);
 	maps_clean(table, threads, processes);
 	queues_clean(table);
@@ -125,9 +128,38 @@ int fperf_task_table__epoch(struct fperf_task_table *table, uint64_t now_ns,
 		fperf_process__free(table->processes[i]);
 	table->thread_count = threads;
 	table->process_count = processes;
-	for (size_t i = 0; !result && i < processes; i++)
+}
+
+int fperf_task_table__epoch(struct fperf_task_table *table, uint64_t now_ns,
+			    bool (*lives)(void *context, uint32_t pid, uint32_t tid), void *context,
+			    struct fperf_error *err)
+{
+	struct sieve sieve = {.now_ns = now_ns, .lives = lives, .context = context};
+	int result = 0;
+
+	tasks_sift(table, &sieve);
+	fperf_map__free(&table->other_by_pid);
+	fperf_map__free(&table->other_by_task);
+	for (size_t i = 0; i < table->thread_count; i++)
+		table->threads[i]->sample_stack = 0;
+	for (size_t i = 0; !result && i < table->process_count; i++)
 		result = fperf_task_table__write_process(table, table->processes[i], err);
-	for (size_t i = 0; !result && i < threads; i++)
+	for (size_t i = 0; !result && i < table->thread_count; i++)
 		result = fperf_task_table__write_thread(table, table->threads[i], err);
 	return result;
+}
+
+int fperf_task_table__forget(struct fperf_task_table *table, uint64_t now_ns, struct fperf_error *err)
+{
+	struct sieve sieve = {.now_ns = now_ns, .others = true};
+
+	if (now_ns < table->forgotten_ns + FORGET_INTERVAL_NS)
+		return 0;
+	table->forgotten_ns = now_ns;
+	for (size_t i = 0; i < table->thread_count; i++)
+		if (ended_long_ago(table->threads[i]->end_ns, now_ns) &&
+		    fperf_task_table__settle(table, table->threads[i], UINT64_MAX, err))
+			return err->code;
+	tasks_sift(table, &sieve);
+	return 0;
 }

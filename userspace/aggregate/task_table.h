@@ -104,6 +104,7 @@ struct fperf_task_table {
 	size_t new_image_count, new_image_capacity, new_image_next;
 	struct fperf_process **ended; /* in order of time; before `ended_next` their mappings are freed */
 	size_t ended_count, ended_capacity, ended_next;
+	uint64_t forgotten_ns; /* when fperf_task_table__forget() last looked */
 };
 
 void fperf_task_table__init(struct fperf_task_table *table, struct fperf_writer *writer);
@@ -164,6 +165,9 @@ int fperf_task_table__write_process(struct fperf_task_table *table, const struct
 				    struct fperf_error *err);
 int fperf_task_table__write_thread(struct fperf_task_table *table, const struct fperf_thread *thread,
 				   struct fperf_error *err);
+
+/* Forgets who ended so long ago that no record can be of them. Looks every few seconds; call it often. */
+int fperf_task_table__forget(struct fperf_task_table *table, uint64_t now_ns, struct fperf_error *err);
 
 /* Forgets whoever ended a while ago (and whoever `lives` says is gone), and all tasks outside of the target;
  * writes everybody else again. */

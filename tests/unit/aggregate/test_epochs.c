@@ -274,3 +274,30 @@ Test(aggregate_epochs, memory_is_flat_over_an_hour, .timeout = 120)
 	fperf_session__free(session);
 	long_end(&feed);
 }
+
+/* Without epochs, too: all of them are in the file, and those of the last seconds are in memory. */
+Test(aggregate_epochs, who_ended_is_forgotten, .timeout = 60)
+{
+	struct long_feed feed = {.next_pid = 1000};
+	struct fperf_aggregate_stats stats;
+	const struct fperf_rec_process *processes;
+	size_t named = 0, count;
+
+	feed_begin(&feed.feed);
+	game_begin(&feed);
+	for (size_t i = 0; i < 20000; i++, feed.now_ms += 20) {
+		short_process(&feed);
+		fperf_aggregate__stats(feed.feed.agg, &stats);
+		cr_assert_leq(stats.processes, 2 * (15 + 5) * 50 + 10, "after %zu processes", i);
+		cr_assert_leq(stats.threads, 2 * (15 + 5) * 50 + 10, "after %zu processes", i);
+	}
+	feed_finish(&feed.feed, feed.now_ms);
+	processes = fperf_session__records(feed.feed.session, FPERF_RECORD_PROCESS, &count);
+	for (size_t i = 0; i < count; i++) {
+		const char *name = fperf_session__string(feed.feed.session, processes[i].name, NULL);
+
+		named += !strncmp(name, "job-", 4) && processes[i].target;
+	}
+	cr_assert_eq(named, 20000);
+	feed_end(&feed.feed);
+}
