@@ -2,7 +2,7 @@
 # shellcheck shell=bash
 
 test_signals_at_any_moment() {
-	local ms signal rc before after good=0
+	local ms signal rc before good=0
 	before=$(bpf_programs)
 	for ms in $(seq 0 25 600); do
 		for signal in INT TERM; do
@@ -17,9 +17,7 @@ test_signals_at_any_moment() {
 		done
 	done
 	pkill -x -f 'sleep 10' || :
-	sleep 0.3
-	after=$(bpf_programs)
-	[ "$after" -le "$before" ] || die "$before BPF programs before, $after after"
+	wait_for 10 bpf_programs_at_most "$before"
 	[ $good -ge 20 ] || die "only $good of 50 left a session"
 }
 
@@ -84,7 +82,7 @@ test_disk_full() {
 	exits_with 1 "$FP" record -o small/none.fperf -- true
 	[ ! -e small/none.fperf ] || die "left an empty file"
 	umount small
-	[ "$(bpf_programs)" -le "$before" ] || die "programs left behind"
+	wait_for 10 bpf_programs_at_most "$before"
 }
 
 test_no_btf() {

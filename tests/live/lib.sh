@@ -65,3 +65,7 @@ wait_for() { # SECONDS COMMAND...: until it succeeds
 bpf_programs() { # how many BPF programs of ours are loaded
 	bpftool prog show 2>/dev/null | grep -c 'name fperf' || :
 }
+
+bpf_programs_at_most() { # NUMBER; the kernel lets go of a program a grace period after its last user
+	[ "$(bpf_programs)" -le "$1" ]
+}
