@@ -2,6 +2,7 @@
 #include "load.h"
 #include "options.h"
 
+#include "analyze/broken.h"
 #include "analyze/results.h"
 #include "frameperf/meta.h"
 #include "output/names.h"
@@ -16,7 +17,8 @@
 #include <time.h>
 #include <unistd.h>
 
-#define LABEL 14 /* columns of what a line begins with */
+#define LABEL	    14 /* columns of what a line begins with */
+#define BROKEN_ROWS 5
 
 struct info_config {
 	char unused;
@@ -201,6 +203,30 @@ static void show_effort(const struct fperf_paint *paint, const struct fperf_sess
 	}
 }
 
+/* Which modules break stacks. */
+static void show_broken(const struct fperf_paint *paint, const struct fperf_session *session)
+{
+	struct fperf_broken rows[BROKEN_ROWS];
+	size_t count = fperf_broken__list(session, rows, BROKEN_ROWS);
+
+	if (count)
+		fputs("  broken stacks of samples and waits:\n", paint->stream);
+	for (size_t i = 0; i < count; i++) {
+		const struct fperf_rec_module *module = fperf_session__module(session, rows[i].module);
+		const char *advice = fperf_outcome__advice(rows[i].outcome);
+		char *text = NULL;
+
+		if (asprintf(&text, "%8s  in %s: %s%s%s", fperf_words__share(rows[i].share).text,
+			     module ? fperf_session__string(session, module->path, NULL) : "no module",
+			     fperf_outcome__words(rows[i].outcome), advice ? "; " : "",
+			     advice ? advice : "") < 0)
+			continue;
+		fputs("  ", paint->stream);
+		fperf_paint__paragraph(paint, FPERF_STYLE_PLAIN, 2, 12, text);
+		free(text);
+	}
+}
+
 /* How the stacks of samples and of waits ended. */
 static void show_quality(const struct fperf_paint *paint, const struct fperf_session *session)
 {
@@ -232,6 +258,7 @@ static void show_quality(const struct fperf_paint *paint, const struct fperf_ses
 				fperf_words__share((double)outcomes[i] / (double)stacks).text,
 				fperf_outcome__words(i));
 	}
+	show_broken(paint, session);
 	fperf_results__lost(session, lost);
 	for (unsigned int source = 0; source < FPERF_SOURCES; source++) {
 		for (unsigned int reason = 0; reason < FPERF_LOSS_REASONS; reason++) {
@@ -293,6 +320,29 @@ static void show_stack_table(const struct fperf_paint *paint, const struct fperf
 			meta(session, FPERF_META_STACKS_LOST));
 }
 
+/* How the unwinder of the BPF programs did. */
+static void show_unwinding(const struct fperf_paint *paint, const struct fperf_session *session)
+{
+	double stacks = (double)fperf_session__meta_u64(session, FPERF_META_UNWIND_STACKS, 0);
+	double frames = (double)fperf_session__meta_u64(session, FPERF_META_UNWIND_FRAMES, 0);
+	double misses = (double)fperf_session__meta_u64(session, FPERF_META_UNWIND_CACHE_MISSES, 0);
+	double bytes = (double)fperf_session__meta_u64(session, FPERF_META_UNWIND_TABLE_BYTES, 0);
+
+	if (stacks <= 0)
+		return;
+	fperf_paint__heading(paint, "Unwinding", "");
+	fprintf(paint->stream, "  %.0f stacks of %.1f stack frames; %s of the rules found in the cache\n",
+		stacks, frames / stacks, fperf_words__share(frames > 0 ? 1 - misses / frames : -1).text);
+	fprintf(paint->stream,
+		"  tables        %s rows in %.1f MiB; %s compiled, %s from disk, %s dropped for memory\n",
+		meta(session, FPERF_META_UNWIND_ROWS), bytes / (1 << 20),
+		meta(session, FPERF_META_UNWIND_BUILT), meta(session, FPERF_META_UNWIND_FROM_CACHE),
+		meta(session, FPERF_META_UNWIND_EVICTED));
+	fprintf(paint->stream,
+		"  others        %s modules without unwind information, %s stacks copied for libdw\n",
+		meta(session, FPERF_META_UNWIND_WITHOUT_ROWS), meta(session, FPERF_META_UNWIND_DUMPS));
+}
+
 static void show_modules(const struct fperf_paint *paint, const struct fperf_session *session)
 {
 	static const struct fperf_table_column columns[] = {
@@ -345,6 +395,7 @@ static int info_run(const struct fperf_invocation *invocation)
 	show_records(&paint, session);
 	if (invocation->console->verbose) {
 		show_stack_table(&paint, session);
+		show_unwinding(&paint, session);
 		show_modules(&paint, session);
 	}
 	fperf_session__free(session);
@@ -356,8 +407,7 @@ const struct fperf_command fperf_command_info = {
 	.summary = "show what is in a session: target, host, sources, quality, sizes",
 	.operands = "FILE",
 	.description = "Shows what was recorded, where, and how well, without analysing it. With -v also how "
-		       "the recorder's stack "
-		       "table did, and every module with its build ID.",
+		       "the recorder's stack table and unwinder did, and every module with its build ID.",
 	.examples = "frameperf info game.fperf\nframeperf info -v game.fperf",
 	.operands_min = 1,
 	.operands_max = 1,

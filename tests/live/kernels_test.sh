@@ -28,7 +28,7 @@ test_kernel_5_10_of_arm64_unwinds() {
 	make -s -C "$TOP" -j2 ARCH=arm64 STATIC=1 SANITIZE= BUILD="$out" all >build.log 2>&1 || die "$(tail -20 build.log)"
 	echo '#include "shapes.h"
 	#include <unistd.h>
-	int main(void) { for (alarm(20);;) shapes_once(); }' >main.c
+	int main(void) { for (alarm(30);;) shapes_once(); }' >main.c
 	for name in plain:none signed:pac-ret; do
 		aarch64-linux-gnu-gcc -O2 -g -fomit-frame-pointer -mbranch-protection=${name#*:} -static \
 			-I"$TOP/tests/unit/unwind" main.c "$TOP/tests/unit/unwind/shapes.c" -o "$out/t/${name%:*}" -lm
@@ -37,7 +37,7 @@ test_kernel_5_10_of_arm64_unwinds() {
 	grep -q paciasp signed.txt || die "return addresses are not signed"
 	VM_REPO=$TOP VM_CPU=max,pauth-impdef=on VM_TIMEOUT=100 "$TOP/tests/vm/run-in-vm.sh" 5.10-arm64 arm64 \
 		"grep -c paca /proc/cpuinfo; for name in plain signed; do
-			$out/frameperf record -d 5 --frame off -o $out/t/\$name.fperf -- $out/t/\$name || exit 1; done" >vm.log 2>&1 ||
+			$out/frameperf record -d 9 --frame off -o $out/t/\$name.fperf -- $out/t/\$name || exit 1; done" >vm.log 2>&1 ||
 		die "guest: $(tail -20 vm.log)"
 	cat vm.log
 	[ "$(head -1 vm.log)" -gt 0 ] || die "the guest does not sign return addresses"

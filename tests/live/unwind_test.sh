@@ -208,3 +208,106 @@ EOC
 	record -q --unwind check -- ./one 40
 	checked 100
 }
+
+# A library with FUNCTIONS functions of three rows each that nothing calls, and one that runs for a while.
+rows_library() { # NAME FUNCTIONS
+	cat >"$1.s" <<EOS
+.text
+.rept $2
+.cfi_startproc
+nop
+.cfi_def_cfa_offset 32
+nop
+.cfi_def_cfa_offset 64
+nop
+.cfi_endproc
+.endr
+.section .note.GNU-stack
+EOS
+	cat >"$1.c" <<EOC
+#include <time.h>
+static volatile unsigned long sink;
+static double now(void) { struct timespec t; clock_gettime(CLOCK_MONOTONIC, &t); return t.tv_sec + t.tv_nsec / 1e9; }
+__attribute__((noinline)) void inner_$1(void) { for (int i = 0; i < 100000; i++) sink += i; }
+__attribute__((noinline)) void outer_$1(double seconds) { for (double end = now() + seconds; now() < end;) inner_$1(); sink++; }
+EOC
+	gcc -O2 -fomit-frame-pointer -shared -fPIC -o "lib$1.so" "$1.c" "$1.s"
+}
+
+# Three libraries of 90,000 rows take turns where there is memory for two: tables go, come back when they are met, and the
+# report says so.
+test_tables_at_their_bound_of_memory_take_turns() {
+	local library
+	for library in one two three; do
+		rows_library $library 30000
+	done
+	cat >turns.c <<'EOC'
+#include <dlfcn.h>
+#include <stdio.h>
+int main(void) {
+	const char *names[] = {"one", "two", "three"};
+	void (*work[3])(double);
+	for (int i = 0; i < 3; i++) {
+		char path[64], symbol[64];
+		snprintf(path, sizeof(path), "./lib%s.so", names[i]);
+		snprintf(symbol, sizeof(symbol), "outer_%s", names[i]);
+		void *library = dlopen(path, RTLD_NOW);
+		if (!library || !(*(void **)&work[i] = dlsym(library, symbol))) return 1;
+	}
+	for (int turn = 0; turn < 6; turn++) work[turn % 3](2);
+	return 0; }
+EOC
+	gcc -O2 -fomit-frame-pointer turns.c -o turns
+	record --frame off --unwind-memory 2 -- ./turns
+	valid
+	"$FP" info -v s.fperf >info.log
+	"$FP" report s.fperf >report.log
+	note "$(grep -A3 '^Unwinding' info.log | tr -s ' \n' ' ')"
+	grep -Eq '[1-9][0-9]* dropped for memory' info.log || die "no table was dropped: $(grep -A4 '^Unwinding' info.log)"
+	grep -q 'unwind-memory' report.log || die "the report does not say that tables were dropped"
+	# each turn of 2 s begins without a table, for a second at most while the others are too young to go
+	expect "r['quality']['stacks']['complete_share'] > 0.45" "total('outer_one') > 0.12" "total('outer_two') > 0.12" "total('outer_three') > 0.12"
+	# the memory is enough: whole stacks from then on
+	record --frame off -- ./turns
+	valid
+	"$FP" info -v s.fperf >info.log
+	grep -q ' 0 dropped for memory' info.log || die "tables were dropped without need: $(grep -A4 '^Unwinding' info.log)"
+	expect "r['quality']['stacks']['complete_share'] > 0.97"
+}
+
+# 1.5 million rows in one library.
+test_a_library_with_a_million_rows() {
+	rows_library huge 500000
+	cat >huge_main.c <<'EOC'
+void outer_huge(double);
+int main(void) { outer_huge(6); return 0; }
+EOC
+	gcc -O2 -fomit-frame-pointer huge_main.c -o huge -L. -lhuge -Wl,-rpath,"$PWD"
+	record --frame off -- ./huge
+	valid
+	"$FP" info -v s.fperf >info.log
+	note "$(grep -A3 '^Unwinding' info.log | tr -s ' \n' ' ')"
+	expect "total('outer_huge') > 0.5" "r['quality']['stacks']['complete_share'] > 0.5"
+	record --frame off -- ./huge # from the cache on disk
+	"$FP" info -v s.fperf >info.log
+	note "$(grep -A3 '^Unwinding' info.log | tr -s ' \n' ' ')"
+	expect "r['quality']['stacks']['complete_share'] > 0.95"
+}
+
+# Code without unwind information that keeps no frame pointer: the report names the module and what to do.
+test_the_report_names_who_breaks_stacks() {
+	cat >bare.c <<'EOC'
+static volatile unsigned long sink;
+__attribute__((noinline)) void bare_inner(void) { for (int i = 0; i < 100000; i++) sink += i; }
+__attribute__((noinline)) void bare_outer(int n) { while (n--) bare_inner(); sink++; }
+EOC
+	gcc -O2 -fomit-frame-pointer -fno-asynchronous-unwind-tables -fno-unwind-tables -shared -fPIC -o libbare.so bare.c
+	printf 'void bare_outer(int);\nint main(void) { bare_outer(30000); return 0; }\n' >bare_main.c
+	gcc -O2 bare_main.c -o bare -L. -lbare -Wl,-rpath,"$PWD"
+	record --frame off -- ./bare
+	valid
+	expect "[(b['module'].rsplit('/', 1)[1], b['reason']) for b in r['quality']['stacks']['broken']][0] == ('libbare.so', 'no_row')"
+	"$FP" report s.fperf | tr -s ' \n' ' ' | grep -q 'libbare.so: stop at code without unwind information; build it with' ||
+		die "the report does not say it: $("$FP" report s.fperf | tail -8)"
+	"$FP" info s.fperf | tr -s ' \n' ' ' | grep -q 'libbare.so: stop at code without unwind information' || die "info does not say it"
+}

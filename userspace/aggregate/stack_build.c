@@ -92,17 +92,23 @@ static int kernel_addresses_keep(struct fperf_aggregate *agg, const struct fperf
 	return 0;
 }
 
-static int failure_count(struct fperf_aggregate *agg, struct fperf_process *process,
-			 const struct fperf_wire_stack *head, struct fperf_error *err)
+/* How the user stack ended, which is counted if it is a failure. The BPF programs cannot tell generated code
+ * from a module without unwind information. */
+static int outcome_settle(struct fperf_aggregate *agg, struct fperf_process *process,
+			  const struct fperf_wire_stack *head, uint8_t *outcome, struct fperf_error *err)
 {
 	uint64_t address = head->failed_at & ~FPERF_WIRE_PC_BIT, key, count = 0;
 	struct fperf_map *failures = &fperf_aggregate__current(agg)->unwind_failures;
 	const struct fperf_mapping *mapping =
 		address ? fperf_mapping_set__find(&process->maps, address) : NULL;
 
-	if (!outcome_is_failure(head->outcome))
+	*outcome = head->outcome;
+	if (!outcome_is_failure(*outcome))
 		return 0;
-	key = (mapping ? (uint64_t)mapping->module << 8 : 0) | head->outcome;
+	if (*outcome == FPERF_STACK_NO_MODULE && mapping &&
+	    fperf_module_table__get(agg->modules, mapping->module)->kind == FPERF_MODULE_ELF)
+		*outcome = FPERF_STACK_NO_ROW;
+	key = (mapping ? (uint64_t)mapping->module << 8 : 0) | *outcome;
 	fperf_map__get(failures, key, &count);
 	if (fperf_map__set(failures, key, count + 1))
 		return fperf_error__no_memory(err, "the counts of failed unwinds");
@@ -117,14 +123,14 @@ int fperf_aggregate__keep_stack(struct fperf_aggregate *agg, struct fperf_proces
 
 	out->out_ns = 0;
 	if ((kernel && kernel_frames(agg, input, false, &count, err)) ||
-	    failure_count(agg, process, &input->head, err) || user_frames(agg, process, input, &count, err))
+	    outcome_settle(agg, process, &input->head, &out->outcome, err) ||
+	    user_frames(agg, process, input, &count, err))
 		return err->code;
 	if (fperf_vec__grow((void **)&out->frames, &out->capacity, count, sizeof(*out->frames)))
 		return fperf_error__no_memory(err, "the stack of a thread");
 	for (uint32_t i = 0; i < count; i++)
 		out->frames[i] = agg->frames[i];
 	out->count = count;
-	out->outcome = input->head.outcome;
 	out->out_ns = out_ns;
 	return 0;
 }
@@ -167,7 +173,7 @@ int fperf_aggregate__stack(struct fperf_aggregate *agg, struct fperf_process *pr
 		for (size_t i = 0; i < user->count; i++)
 			agg->frames[count++] = user->frames[i];
 		outcome = user->outcome;
-	} else if (failure_count(agg, process, &input->head, err) ||
+	} else if (outcome_settle(agg, process, &input->head, &outcome, err) ||
 		   user_frames(agg, process, input, &count, err)) {
 		return err->code;
 	}

@@ -23,7 +23,7 @@
 #define RETRY_NS	(5 * FPERF_NS_PER_S)
 #define EVICT_UNUSED_NS FPERF_NS_PER_S /* younger ones are in use: dropping them would only move the gap */
 #define VDSO_MAX	(64u << 10)
-#define BUILD_NICENESS	5
+#define BUILD_NICENESS	5 /* for modules that no stack has met yet */
 
 enum module_state {
 	MODULE_FREE = 0,
@@ -284,12 +284,12 @@ static void *modules_thread(void *context)
 {
 	struct fperf_unwind_modules *modules = context;
 
-	setpriority(PRIO_PROCESS, (id_t)gettid(), BUILD_NICENESS);
 	pthread_mutex_lock(&modules->lock);
 	while (!modules->stopping) {
 		struct module module;
 		struct build build;
 		uint32_t slot;
+		bool wanted;
 
 		if (!modules->queue_count) {
 			pthread_cond_wait(&modules->changed, &modules->lock);
@@ -301,7 +301,10 @@ static void *modules_thread(void *context)
 			continue;
 		}
 		module = modules->modules[slot]; /* stays as it is while it is queued */
+		wanted = modules->maps->modules[slot].used_ns;
 		pthread_mutex_unlock(&modules->lock);
+		/* a game that keeps all CPUs busy must not keep its own stacks from being whole */
+		setpriority(PRIO_PROCESS, (id_t)gettid(), wanted ? 0 : BUILD_NICENESS);
 		module_build(modules, &module, &build);
 		pthread_mutex_lock(&modules->lock);
 		if (!modules->stopping)

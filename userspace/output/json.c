@@ -1,5 +1,6 @@
 /* `report --json`: one object, schema "frameperf.report/1". Times are integers in ns on CLOCK_MONOTONIC; what
  * was not measured is null. */
+#include "analyze/broken.h"
 #include "frameperf/meta.h"
 #include "output/explain_words.h"
 #include "output/json_build.h"
@@ -9,6 +10,8 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+
+#define BROKEN_ROWS 20
 
 static bool source_active(const struct fperf_session *session, enum fperf_source source)
 {
@@ -231,6 +234,28 @@ static json_t *overhead_object(struct json_build *build, const struct fperf_repo
 	return overhead;
 }
 
+static json_t *broken_array(struct json_build *build, const struct fperf_session *session)
+{
+	struct fperf_broken rows[BROKEN_ROWS];
+	size_t count = fperf_broken__list(session, rows, BROKEN_ROWS);
+	json_t *array = json_build__array(build);
+
+	for (size_t i = 0; i < count; i++) {
+		json_t *row = json_build__object(build);
+		const struct fperf_rec_module *module = fperf_session__module(session, rows[i].module);
+
+		json_build__set(
+			build, row, "module",
+			module ? json_build__text(build, fperf_session__string(session, module->path, NULL))
+			       : json_build__null(build));
+		json_build__set(build, row, "reason",
+				json_build__text(build, fperf_outcome__key(rows[i].outcome)));
+		json_build__set(build, row, "count", json_build__u64(build, rows[i].count));
+		json_build__add(build, array, row);
+	}
+	return array;
+}
+
 static json_t *quality_object(struct json_build *build, const struct fperf_report *report)
 {
 	const struct fperf_analysis *analysis = report->analysis;
@@ -250,6 +275,7 @@ static json_t *quality_object(struct json_build *build, const struct fperf_repor
 								  (double)analysis->stacks.stacks)
 				: json_build__null(build));
 	json_build__set(build, stacks, "by_reason", reasons);
+	json_build__set(build, stacks, "broken", broken_array(build, session));
 	json_build__set(
 		build, quality, "samples",
 		analysis->samples || (analysis->holds.events && source_active(session, FPERF_SOURCE_SAMPLE))

@@ -65,20 +65,33 @@ const char *fperf_loss__words(unsigned int reason)
 					   : "for a reason this version does not know";
 }
 
-static const struct reason_name outcome_names[FPERF_STACK_OUTCOMES] = {
+static const struct {
+	const char *key, *words;
+	const char *advice; /* NULL: there is none */
+} outcome_names[FPERF_STACK_OUTCOMES] = {
 	[FPERF_STACK_NONE] = {"none", "no user stack exists"},
 	[FPERF_STACK_COMPLETE] = {"complete", "reach the thread's start"},
-	[FPERF_STACK_TRUNCATED] = {"truncated", "deeper than the limit: the middle is missing"},
-	[FPERF_STACK_NO_ROW] = {"no_row", "stop at code without unwind information"},
-	[FPERF_STACK_NO_MODULE] = {"no_module", "stop in memory that belongs to no module (generated code)"},
-	[FPERF_STACK_BAD_READ] = {"bad_read", "stop where stack memory could not be read"},
-	[FPERF_STACK_NO_PROGRESS] = {"no_progress", "stop where the stack pointer did not move"},
-	[FPERF_STACK_BAD_ADDRESS] = {"bad_address", "stop at a return address outside of code"},
-	[FPERF_STACK_UNSUPPORTED] = {"unsupported", "stop at an unwind rule that is not supported"},
-	[FPERF_STACK_TABLE_MISSING] = {"table_missing", "stop where an unwind table was not ready yet"},
+	[FPERF_STACK_TRUNCATED] = {"truncated", "deeper than the limit: the middle is missing",
+				   "such deep stacks are mostly recursion"},
+	[FPERF_STACK_NO_ROW] = {"no_row", "stop at code without unwind information",
+				"build it with -fasynchronous-unwind-tables or -fno-omit-frame-pointer"},
+	[FPERF_STACK_NO_MODULE] = {"no_module", "stop in memory that belongs to no module (generated code)",
+				   "if its compiler can keep frame pointers, let it"},
+	[FPERF_STACK_BAD_READ] = {"bad_read", "stop where stack memory could not be read",
+				  "it was not in memory, or its unwind information is wrong"},
+	[FPERF_STACK_NO_PROGRESS] = {"no_progress", "stop where the stack pointer did not move",
+				     "its unwind information is wrong"},
+	[FPERF_STACK_BAD_ADDRESS] = {"bad_address", "stop at a return address outside of code",
+				     "its unwind information is wrong, as that of assembly often is"},
+	[FPERF_STACK_UNSUPPORTED] = {"unsupported", "stop at an unwind rule that is not supported",
+				     "--unwind dump takes the rules that only libdw knows"},
+	[FPERF_STACK_TABLE_MISSING] =
+		{"table_missing", "stop where an unwind table was not ready yet",
+		 "tables are kept on disk, so the next recording has them from the start"},
 	[FPERF_STACK_BAD_REGISTERS] = {"bad_registers", "start from registers that could not be read"},
-	[FPERF_STACK_UNKNOWN_END] = {"unknown_end",
-				     "end by frame pointer, perhaps before the thread's start"},
+	[FPERF_STACK_UNKNOWN_END] =
+		{"unknown_end", "end by frame pointer, perhaps before the thread's start",
+		 "--unwind auto goes by unwind tables; or build with -fno-omit-frame-pointer"},
 	[FPERF_STACK_SKIPPED] = {"skipped", "were not captured: stack budget of the thread used up"},
 	[FPERF_STACK_LEAF] = {"leaf", "hold the innermost address only, as asked for"},
 };
@@ -92,6 +105,11 @@ const char *fperf_outcome__words(unsigned int outcome)
 {
 	return outcome < FPERF_STACK_OUTCOMES ? outcome_names[outcome].words
 					      : "ended in a way this version does not know";
+}
+
+const char *fperf_outcome__advice(unsigned int outcome)
+{
+	return outcome < FPERF_STACK_OUTCOMES ? outcome_names[outcome].advice : NULL;
 }
 
 const char *fperf_record_type__key(unsigned int type)

@@ -16,6 +16,7 @@ const char *fperf_record_type__key(unsigned int type);
 /* For people, to go into a sentence: "the recorder was too slow (ring full)". */
 const char *fperf_loss__words(unsigned int reason);
 const char *fperf_outcome__words(unsigned int outcome);
+const char *fperf_outcome__advice(unsigned int outcome); /* what can be done; NULL: nothing */
 
 const char *fperf_effort_reason__key(unsigned int reason);   /* "bpf", "recorder", "low_fps", ... */
 const char *fperf_effort_reason__words(unsigned int reason); /* "the BPF programs took more than allowed" */

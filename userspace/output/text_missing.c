@@ -1,4 +1,5 @@
 /* The last section of the text report: what was lost or absent, why, and what to do about it. */
+#include "analyze/broken.h"
 #include "frameperf/meta.h"
 #include "output/names.h"
 #include "output/text.h"
@@ -8,10 +9,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define LABEL	    10	 /* columns of the word that a line begins with */
-#define NAMES_SHARE 0.05 /* modules are mentioned from this share of all stack frames on */
-#define NAMES_ROWS  4
-#define EFFORT_ROWS 4
+#define LABEL	     10	  /* columns of the word that a line begins with */
+#define NAMES_SHARE  0.05 /* modules are mentioned from this share of all stack frames on */
+#define NAMES_ROWS   4
+#define EFFORT_ROWS  4
+#define BROKEN_ROWS  3
+#define BROKEN_SHARE 0.1 /* modules are mentioned from this share of the broken stacks on */
 
 struct section {
 	const struct fperf_paint *paint;
@@ -114,11 +117,39 @@ static void loss_lines(struct section *section, const struct fperf_report *repor
 	}
 }
 
+/* Where unwinding stopped, the worst first, and what to do about it. */
+static void broken_lines(struct section *section, const struct fperf_report *report)
+{
+	struct fperf_broken rows[BROKEN_ROWS];
+	size_t count = fperf_broken__list(report->session, rows, BROKEN_ROWS);
+
+	for (size_t i = 0; i < count && rows[i].share >= BROKEN_SHARE; i++) {
+		const struct fperf_rec_module *module =
+			fperf_session__module(report->session, rows[i].module);
+		const char *advice = fperf_outcome__advice(rows[i].outcome);
+
+		sayf(section, FPERF_STYLE_DIM, i ? "" : "broken",
+		     "%s of the broken stacks of samples and waits, in %s: %s%s%s",
+		     fperf_words__share(rows[i].share).text,
+		     module ? fperf_session__string(report->session, module->path, NULL) : "no module",
+		     fperf_outcome__words(rows[i].outcome), advice ? "; " : "", advice ? advice : "");
+	}
+}
+
+static void evicted_line(struct section *section, const struct fperf_report *report)
+{
+	unsigned long long evicted = fperf_session__meta_u64(report->session, FPERF_META_UNWIND_EVICTED, 0);
+
+	if (evicted)
+		sayf(section, FPERF_STYLE_WARN, "stacks",
+		     "unwind tables were at their bound of memory and were dropped %llu times: stacks end "
+		     "there until the table is back; `frameperf record --unwind-memory` raises the bound",
+		     evicted);
+}
+
 static void stack_lines(struct section *section, const struct fperf_report *report)
 {
 	const struct fperf_stack_quality *stacks = &report->analysis->stacks;
-	bool by_pointer = stacks->by_outcome[FPERF_STACK_UNKNOWN_END] * 2 > stacks->stacks;
-
 	if (!stacks->stacks || stacks->complete * 10 >= stacks->stacks * 9)
 		return;
 	for (unsigned int i = 0; i < FPERF_STACK_OUTCOMES; i++) {
@@ -128,9 +159,7 @@ static void stack_lines(struct section *section, const struct fperf_report *repo
 			sayf(section, FPERF_STYLE_WARN, "stacks", "%s of the stacks %s",
 			     fperf_words__share(share).text, fperf_outcome__words(i));
 	}
-	if (by_pointer)
-		say(section, FPERF_STYLE_DIM, "",
-		    "Callers can be missing. A build with -fno-omit-frame-pointer gives whole stacks.");
+	broken_lines(section, report);
 }
 
 /* Modules whose stack frames have no names, the most frequent first. */
@@ -216,6 +245,7 @@ void fperf_text__missing(const struct fperf_report *report, const struct fperf_p
 	loss_lines(&section, report);
 	effort_lines(&section, report);
 	stack_lines(&section, report);
+	evicted_line(&section, report);
 	name_lines(&section, report);
 	if (frames->time_anomalies)
 		sayf(&section, FPERF_STYLE_DIM, "frames",
