@@ -311,3 +311,44 @@ EOC
 		die "the report does not say it: $("$FP" report s.fperf | tail -8)"
 	"$FP" info s.fperf | tr -s ' \n' ' ' | grep -q 'libbare.so: stop at code without unwind information' || die "info does not say it"
 }
+
+# Text that is copied to anonymous memory at the same address, as is done for huge pages: it is still the program's, whether
+# recording sees that happen or comes later.
+test_text_moved_to_anonymous_memory() {
+	cat >moved.c <<'EOC'
+#define _GNU_SOURCE
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <time.h>
+static volatile unsigned long sink;
+static double now(void) { struct timespec t; clock_gettime(CLOCK_MONOTONIC, &t); return t.tv_sec + t.tv_nsec / 1e9; }
+__attribute__((noinline)) void moved_inner(void) { for (int i = 0; i < 100000; i++) sink += i; }
+__attribute__((noinline)) void moved_outer(double seconds) { for (double end = now() + seconds; now() < end;) moved_inner(); sink++; }
+int main(void) {
+	unsigned long start, end;
+	char line[512];
+	FILE *maps = fopen("/proc/self/maps", "r");
+	while (fgets(line, sizeof(line), maps))
+		if (strstr(line, "r-xp") && sscanf(line, "%lx-%lx", &start, &end) == 2) break;
+	void *copy = mmap(0, end - start, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	memcpy(copy, (void *)start, end - start);
+	if (mprotect(copy, end - start, PROT_READ | PROT_EXEC)) return 1;
+	if (mremap(copy, end - start, end - start, MREMAP_MAYMOVE | MREMAP_FIXED, (void *)start) != (void *)start) return 2;
+	puts("moved");
+	fflush(stdout);
+	moved_outer(3);
+	return 0; }
+EOC
+	gcc -O2 -g -fomit-frame-pointer moved.c -o moved
+	local target
+	record --frame off -- ./moved
+	valid
+	expect "total('moved_outer') > 0.8" "r['quality']['stacks']['complete_share'] > 0.9"
+	./moved >moved.log & target=$!
+	wait_for 5 grep -q moved moved.log
+	record --frame off -p $target
+	valid
+	expect "total('moved_outer') > 0.8" "r['quality']['stacks']['complete_share'] > 0.9"
+}
