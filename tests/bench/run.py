@@ -31,7 +31,6 @@ TOP = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))
 PLAY = os.path.join(TOP, "tests/games/play")
 COMM = {"es2gears": "es2gears_x11"}
 SWAP = "/usr/lib/x86_64-linux-gnu/libGLX.so.0"
-ATTACH_S = 1.0  # until a tool records
 PIECE_FRAMES, PIECE_S, PLACE_S = 30, 0.25, 2
 
 
@@ -228,7 +227,7 @@ class Swaps:
         return [float(time_s) for tid, time_s in rows if int(tid) in tids]
 
 
-def toggle(pid, end, tool, rng):
+def toggle(pid, end, tool, settle_s, rng):
     """Starts and stops the tool at random until `end`. Returns (from, to, on); attaching and writing out are no part of a
     span."""
     spans, on = [], rng.random() < 0.5
@@ -239,9 +238,9 @@ def toggle(pid, end, tool, rng):
             if on:
                 rec = subprocess.Popen([w.replace("@OUT@", f"{tmp}/s").replace("@PID@", str(pid)) for w in tool],
                                        stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-                time.sleep(ATTACH_S)
+                time.sleep(settle_s)
             start = time.monotonic()
-            time.sleep(rng.uniform(0.5, 1.1))
+            time.sleep(rng.uniform(0.5, 1.1) if settle_s <= 1 else rng.uniform(2, 4))
             spans.append((start, time.monotonic(), on))
             if rec:
                 rec.send_signal(signal.SIGINT)
@@ -302,7 +301,7 @@ def one_run(args, game, tool, rng):
         if not replay:
             time.sleep(3)
         tids = {int(tid) for tid in os.listdir(f"/proc/{pid}/task")}
-        spans = toggle(pid, time.monotonic() + args.seconds, tool, rng)
+        spans = toggle(pid, time.monotonic() + args.seconds, tool, args.settle, rng)
         runner.terminate()
         runner.wait()
     finally:
@@ -405,6 +404,8 @@ def main():
     parser.add_argument("--seconds", type=int, default=20)
     parser.add_argument("--runs", type=int, default=5)
     parser.add_argument("--tool", default="", help="frame-times: only tools whose name holds this")
+    parser.add_argument("--settle", type=float, default=1.0,
+                        help="frame-times: seconds from the start of a tool to that of a span")
     parser.add_argument("--hz", type=int, default=1000)
     parser.add_argument("--seed", type=int, default=1)
     args = parser.parse_args()

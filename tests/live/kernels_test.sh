@@ -19,6 +19,28 @@ test_kernel_5_10_records_everything() {
 		"frames['count'] in (59, 60)" "total('ticker_work') > 0.1"
 }
 
+# The event of a CPU that goes offline is gone for good; what runs on the CPU once it is back is sampled again.
+test_a_cpu_that_goes_and_comes_back() {
+	local out=$BUILD/kernel-5.10
+	mkdir -p "$out"
+	"$TOP/tests/vm/fetch-kernel.sh" 5.10 amd64
+	cat >"$out/session.sh" <<X
+cpu=/sys/devices/system/cpu/cpu1/online
+echo 0 >\$cpu || exit 9
+sleep 1
+echo 1 >\$cpu || exit 9
+sleep 2.5
+exec taskset -c 1 $TARGETS/hotspots 4
+X
+	VM_REPO=$TOP VM_TIMEOUT=200 "$TOP/tests/vm/run-in-vm.sh" 5.10-amd64 amd64 \
+		"ASAN_OPTIONS=detect_leaks=0 $FP record -o $out/cpu.fperf --frame off -- sh $out/session.sh" >vm.log 2>&1 ||
+		die "guest: $(tail -20 vm.log)"
+	cat vm.log
+	valid "$out/cpu.fperf"
+	SESSION=$out/cpu.fperf expect "thread('hotspots')[0]['cpu_ns'] > 2e9" \
+		"thread('hotspots')[0]['samples'] * r['quality']['sample_period_ns'] > 0.7 * thread('hotspots')[0]['cpu_ns']"
+}
+
 # A static recorder for arm64, cross-built, on the oldest kernel; programs without frame pointers, one of which signs its
 # return addresses. Emulated, so that samples are few.
 test_kernel_5_10_of_arm64_unwinds() {

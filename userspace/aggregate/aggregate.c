@@ -304,6 +304,22 @@ bool fperf_aggregate__image(const struct fperf_aggregate *agg, uint32_t pid, con
 	return true;
 }
 
+bool fperf_aggregate__file_at(const struct fperf_aggregate *agg, uint32_t pid, uint64_t address,
+			      const char **path, uint64_t *file_offset)
+{
+	struct fperf_process *process = fperf_task_table__process(&agg->tasks, pid);
+	const struct fperf_mapping *mapping =
+		process ? fperf_mapping_set__find(&process->maps, address) : NULL;
+	const struct fperf_module *module =
+		mapping ? fperf_module_table__get(agg->modules, mapping->module) : NULL;
+
+	if (!module || module->kind != FPERF_MODULE_ELF)
+		return false;
+	*path = module->path;
+	*file_offset = address - mapping->bias;
+	return true;
+}
+
 uint32_t fperf_aggregate__process_id(const struct fperf_aggregate *agg, uint32_t pid)
 {
 	const struct fperf_process *process = fperf_task_table__process(&agg->tasks, pid);

@@ -139,6 +139,11 @@ void fperf_aggregate__stats(const struct fperf_aggregate *agg, struct fperf_aggr
 bool fperf_aggregate__image(const struct fperf_aggregate *agg, uint32_t pid, const char **name,
 			    const char **exe);
 
+/* The file whose code lies at an address of a process now, although that may be a copy of it in anonymous
+ * memory: its path as the process sees it (borrowed) and the offset in it. False when it is none's. */
+bool fperf_aggregate__file_at(const struct fperf_aggregate *agg, uint32_t pid, uint64_t address,
+			      const char **path, uint64_t *file_offset);
+
 /* Session-wide ids, 0 when unknown: for records that capture writes itself. */
 uint32_t fperf_aggregate__thread_id(const struct fperf_aggregate *agg, uint32_t tid);
 uint32_t fperf_aggregate__process_id(const struct fperf_aggregate *agg, uint32_t pid);

@@ -181,9 +181,14 @@ static int mapping_follow(struct fperf_capture *capture, const struct fperf_side
 	};
 	int rc = mapping_add(capture, mapping, false, &seen.module, err);
 
-	if (!rc)
-		fperf_capture__on_mapping(capture, &seen);
-	return rc;
+	if (rc)
+		return rc;
+	/* text that was moved to anonymous memory */
+	if (seen.module && seen.path[0] != '/' && seen.path[0] != '[')
+		fperf_aggregate__file_at(capture->context.aggregate, seen.pid, seen.start, &seen.path,
+					 &seen.file_offset);
+	fperf_capture__on_mapping(capture, &seen);
+	return 0;
 }
 
 static void mapping_visit(void *context, const struct fperf_proc_mapping *found)

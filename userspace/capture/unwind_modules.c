@@ -1,5 +1,6 @@
 #include "capture/unwind_modules.h"
 
+#include "capture/proc_files.h"
 #include "base/clock.h"
 #include "base/map.h"
 #include "base/vec.h"
@@ -392,14 +393,38 @@ static void queue_push(struct fperf_unwind_modules *modules, uint32_t slot)
 	pthread_cond_signal(&modules->changed);
 }
 
-/* The mapped file itself, whatever has its name by now. */
-static int mapped_file_open(const struct fperf_capture_mapping *mapping)
+static int map_file_open(uint32_t pid, uint64_t start, uint64_t end)
 {
 	char path[96];
 
-	snprintf(path, sizeof(path), "/proc/%u/map_files/%llx-%llx", mapping->pid,
-		 (unsigned long long)mapping->start, (unsigned long long)mapping->end);
+	snprintf(path, sizeof(path), "/proc/%u/map_files/%llx-%llx", pid, (unsigned long long)start,
+		 (unsigned long long)end);
 	return open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+}
+
+struct file_search {
+	const struct fperf_capture_mapping *mapping;
+	int fd;
+};
+
+static void same_file_open(void *context, const struct fperf_proc_mapping *found)
+{
+	struct file_search *search = context;
+
+	if (search->fd < 0 && strcmp(found->path, search->mapping->path) == 0)
+		search->fd = map_file_open(search->mapping->pid, found->start, found->end);
+}
+
+/* The mapped file itself, whatever has its name by now: by this mapping, or when its text was moved to
+ * anonymous memory by another one of the file. */
+static int mapped_file_open(const struct fperf_capture_mapping *mapping)
+{
+	struct file_search search = {mapping, map_file_open(mapping->pid, mapping->start, mapping->end)};
+	struct fperf_error gone;
+
+	if (search.fd < 0)
+		fperf_proc__mappings(mapping->pid, same_file_open, &search, &gone);
+	return search.fd;
 }
 
 /* The vDSO has no file: its image is copied from the process. */
