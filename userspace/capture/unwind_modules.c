@@ -47,6 +47,7 @@ struct module {
 	uint8_t *image;
 	size_t image_size;
 	uint64_t file_size; /* or the image's */
+	bool own;	    /* the recorder's own program, in which a command is until its exec */
 	char name[160];	    /* for messages */
 };
 
@@ -57,6 +58,8 @@ struct fperf_unwind_modules {
 	pthread_mutex_t lock; /* of everything below, and of the maps */
 	pthread_cond_t changed;
 	pthread_t thread;
+	dev_t own_device; /* of the recorder's own program */
+	ino_t own_inode;
 	bool tables;
 	bool stopping;
 	struct module *modules; /* by slot */
@@ -257,8 +260,14 @@ static void module_publish(struct fperf_unwind_modules *modules, uint32_t slot, 
 	modules->modules[slot].since_ns = fperf_clock__now_ns();
 }
 
+static bool module_wanted(const struct fperf_unwind_modules *modules, uint32_t slot)
+{
+	return modules->maps->modules[slot].used_ns && !modules->modules[slot].own;
+}
+
 /* With the lock held. What stacks have met comes first, and small files before large ones: a game is within a
- * few of its hundred modules nearly always, and must not wait for a compiler library that is mapped first. */
+ * few of its hundred modules nearly always, and must not wait for a compiler library that is mapped first,
+ * nor for the recorder's own program, which is large when it is static. */
 static uint32_t queue_take(struct fperf_unwind_modules *modules)
 {
 	size_t best = 0;
@@ -266,8 +275,7 @@ static uint32_t queue_take(struct fperf_unwind_modules *modules)
 
 	for (size_t i = 1; i < modules->queue_count; i++) {
 		uint32_t one = modules->queue[i], other = modules->queue[best];
-		bool wanted = modules->maps->modules[one].used_ns,
-		     other_wanted = modules->maps->modules[other].used_ns;
+		bool wanted = module_wanted(modules, one), other_wanted = module_wanted(modules, other);
 
 		if (wanted == other_wanted
 			    ? modules->modules[one].file_size < modules->modules[other].file_size
@@ -302,7 +310,7 @@ static void *modules_thread(void *context)
 			continue;
 		}
 		module = modules->modules[slot]; /* stays as it is while it is queued */
-		wanted = modules->maps->modules[slot].used_ns;
+		wanted = module_wanted(modules, slot);
 		pthread_mutex_unlock(&modules->lock);
 		/* a game that keeps all CPUs busy must not keep its own stacks from being whole */
 		setpriority(PRIO_PROCESS, (id_t)gettid(), wanted ? 0 : BUILD_NICENESS);
@@ -324,11 +332,16 @@ int fperf_unwind_modules__new(struct fperf_unwind_maps *maps, const char *cache_
 	struct fperf_unwind_modules *modules = calloc(1, sizeof(*modules));
 	struct fperf_error no_cache = {0};
 	pthread_condattr_t attr;
+	struct stat own;
 	int rc;
 
 	if (!modules || !fperf_vec__push(&modules->modules, &modules->count, &modules->capacity)) {
 		free(modules);
 		return fperf_error__no_memory(err, "the list of unwind tables");
+	}
+	if (!stat("/proc/self/exe", &own)) {
+		modules->own_device = own.st_dev;
+		modules->own_inode = own.st_ino;
 	}
 	modules->modules[SLOT_MISSING].state = MODULE_FAILED;
 	modules->modules[SLOT_MISSING].fd = -1;
@@ -481,8 +494,10 @@ static uint32_t module_add(struct fperf_unwind_modules *modules, const struct fp
 			return SLOT_MISSING;
 	}
 	module.file_size = module.image_size;
-	if (module.fd >= 0 && !fstat(module.fd, &status))
+	if (module.fd >= 0 && !fstat(module.fd, &status)) {
 		module.file_size = (uint64_t)status.st_size;
+		module.own = status.st_dev == modules->own_device && status.st_ino == modules->own_inode;
+	}
 	snprintf(module.name, sizeof(module.name), "%s", mapping->path);
 	slot = slot_new(modules);
 	if (slot == SLOT_MISSING || fperf_map__set(&modules->by_id, mapping->module, slot)) {
