@@ -79,7 +79,9 @@ touch churned
 until [ -e late.go ]; do sleep 0.1; done
 exec ./late
 X
-	"$FP" record -q -o s.fperf --overhead off --frame off -- sh session.sh "$count" 2>record.log &
+	# what AddressSanitizer, if it is there, keeps of freed memory is not ours
+	ASAN_OPTIONS="${ASAN_OPTIONS:-}:quarantine_size_mb=1:thread_local_quarantine_size_kb=64" \
+		"$FP" record -q -o s.fperf --overhead off --frame off -- sh session.sh "$count" 2>record.log &
 	recorder=$!
 	wait_for 60 test -e warm
 	sleep 2
