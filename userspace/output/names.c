@@ -69,8 +69,8 @@ static const struct {
 	const char *key, *words;
 	const char *advice; /* NULL: there is none */
 } outcome_names[FPERF_STACK_OUTCOMES] = {
-	[FPERF_STACK_NONE] = {"none", "no user stack exists"},
-	[FPERF_STACK_COMPLETE] = {"complete", "reach the thread's start"},
+	[FPERF_STACK_NONE] = {"none", "no user stack exists", NULL},
+	[FPERF_STACK_COMPLETE] = {"complete", "reach the thread's start", NULL},
 	[FPERF_STACK_TRUNCATED] = {"truncated", "deeper than the limit: the middle is missing",
 				   "such deep stacks are mostly recursion"},
 	[FPERF_STACK_NO_ROW] = {"no_row", "stop at code without unwind information",
@@ -88,12 +88,12 @@ static const struct {
 	[FPERF_STACK_TABLE_MISSING] =
 		{"table_missing", "stop where an unwind table was not ready yet",
 		 "tables are kept on disk, so the next recording has them from the start"},
-	[FPERF_STACK_BAD_REGISTERS] = {"bad_registers", "start from registers that could not be read"},
+	[FPERF_STACK_BAD_REGISTERS] = {"bad_registers", "start from registers that could not be read", NULL},
 	[FPERF_STACK_UNKNOWN_END] =
 		{"unknown_end", "end by frame pointer, perhaps before the thread's start",
 		 "--unwind auto goes by unwind tables; or build with -fno-omit-frame-pointer"},
-	[FPERF_STACK_SKIPPED] = {"skipped", "were not captured: stack budget of the thread used up"},
-	[FPERF_STACK_LEAF] = {"leaf", "hold the innermost address only, as asked for"},
+	[FPERF_STACK_SKIPPED] = {"skipped", "were not captured: stack budget of the thread used up", NULL},
+	[FPERF_STACK_LEAF] = {"leaf", "hold the innermost address only, as asked for", NULL},
 };
 
 const char *fperf_outcome__key(unsigned int outcome)
