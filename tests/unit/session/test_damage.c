@@ -506,9 +506,7 @@ Test(session_damage, chunks_of_another_file_and_chunks_seen_before_are_not_taken
 
 Test(session_damage, what_is_no_session_is_refused)
 {
-	static const char *const contents[] = {"", "\n", "PERFILE2 something", "<html>",
-					       "\x89"
-					       "FPF"};
+	static const char *const contents[] = {"", "\n", "PERFILE2 something", "<html>", "\211FPF"};
 	uint8_t zeros[8192] = {0};
 	struct fperf_session_damage damage;
 	struct fperf_session *session;
